@@ -143,9 +143,9 @@ async def preparing(folder: Path) -> AsyncGenerator[Analytics]:
 async def run(folder: Path, given: Given) -> None:
     async with preparing(folder) as analytics:
         await fill(analytics, TENANT, given.sessions, int(NOW.timestamp()) * 1_000)
-        sums = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
+        rollups = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
         begun = time.perf_counter()
-        while await sums.run_pass():
+        while await rollups.run_pass():
             pass
         summing_s = time.perf_counter() - begun
     settings = ClickHouseSettings()

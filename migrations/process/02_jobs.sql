@@ -176,7 +176,7 @@ SELECT platform.enable_row_level_security('process.job_samples');
 GRANT SELECT ON process.job_samples TO touchline_app, touchline_worker, touchline_readonly;
 GRANT SELECT, INSERT, DELETE ON process.job_samples TO touchline_system;
 
--- One row for each value beyond its threshold, until it is not. `told`: whether the last change was sent to the webhook.
+-- One row for each value beyond its threshold, until it is not. `reported`: whether the last change was sent to the webhook.
 CREATE TABLE process.job_alerts (
   tenant_id  uuid NOT NULL,
   kind       text NOT NULL CHECK (kind IN ('failure_rate', 'queue_age', 'dead_letters')),
@@ -186,7 +186,7 @@ CREATE TABLE process.job_alerts (
   threshold  double precision NOT NULL,
   changed_at timestamptz NOT NULL DEFAULT now(),
   revision   bigint NOT NULL DEFAULT 1,
-  told       boolean NOT NULL DEFAULT false,
+  reported   boolean NOT NULL DEFAULT false,
   tries      integer NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, kind, job_type)
 );

@@ -64,7 +64,7 @@ LANGUAGE sql VOLATILE SET plan_cache_mode = force_generic_plan SET enable_seqsca
         id uuid, job_type process.job_type, payload jsonb, priority integer, trace text, run_at timestamptz, depends_on uuid)
     ON CONFLICT (tenant_id, unique_key) WHERE band IS NOT NULL OR parked IS NOT NULL DO NOTHING
     RETURNING *
-  ), told AS (
+  ), reported AS (
     INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, trace, data)
     SELECT e.id, m.tenant_id, 'job.changed', 1, e.key, e.revision, clock_timestamp(), e.trace, e.data
       FROM (SELECT process.event_prefix() AS prefix OFFSET 0) AS now CROSS JOIN made AS m
@@ -283,7 +283,7 @@ BEGIN
           FROM due
          WHERE j.ctid = due.ctid -- locked: it stays where it is
         RETURNING j.*
-      ), told AS (
+      ), reported AS (
         INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, data, events, many)
         SELECT gen_random_uuid(), t.tenant_id, 'job.changed', 1, '', 0, clock_timestamp(), '{}',
                count(*), string_agg(process.change_text(prefix, t), ',')
@@ -344,7 +344,7 @@ BEGIN
           FROM due
          WHERE j.ctid = due.ctid -- locked: it stays where it is
         RETURNING j.*
-      ), told AS (
+      ), reported AS (
         INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, data, events, many)
         SELECT gen_random_uuid(), t.tenant_id, 'job.changed', 1, '', 0, clock_timestamp(), '{}', 1,
                process.change_text(prefix, t)
@@ -391,7 +391,7 @@ BEGIN
      WHERE j.tenant_id = held.tenant_id AND j.id = held.id AND j.attempt = held.attempt
        AND j.status::text = 'processing' AND j.locked_by = worker AND j.locked_until > clock_timestamp()
     RETURNING j.tenant_id, process.change_text(prefix, j) AS change
-  ), told AS (
+  ), reported AS (
     INSERT INTO platform.event_inbox (id, tenant_id, type, version, key, revision, occurred_at, data, events, many)
     SELECT gen_random_uuid(), d.tenant_id, 'job.changed', 1, '', 0, clock_timestamp(), '{}',
            count(*), string_agg(d.change, ',')

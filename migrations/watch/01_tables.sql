@@ -208,7 +208,7 @@ CREATE TABLE watch.aliases (
 );
 SELECT platform.enable_row_level_security('watch.aliases');
 
--- The clubs of a league in a season, as the feed told them last.
+-- The clubs of a league in a season, as the feed last listed them.
 CREATE TABLE watch.tracked_clubs (
   tenant_id  uuid NOT NULL,
   league_id  bigint NOT NULL,

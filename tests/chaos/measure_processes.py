@@ -54,10 +54,10 @@ async def main(kind: str, *files: str) -> None:
 
 async def sum_days(analytics: Analytics) -> None:
     """Again and again, also in the middle of what is being written."""
-    sums = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
+    rollups = RollupService(analytics, AnalyticsSettings(sum_after=timedelta()))
 
     async def turn() -> None:
-        await sums.run_pass()
+        await rollups.run_pass()
         await asyncio.sleep(SETTINGS.fold_interval.total_seconds())
 
     await retry_forever(turn, SETTINGS.fold_interval, logger)

@@ -26,7 +26,7 @@ from .event_log_processes import ADDRESS, STATE_TABLE
 ROOT = Path(__file__).parents[2]
 WRITERS = [f"writer-{number}" for number in range(4)]
 OTHERS = [("sequencer", "1"), ("sequencer", "2"), ("consumer", "1"), ("consumer", "2")]
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 
 
 class Cast:
@@ -77,9 +77,9 @@ async def test_each_effect_once_in_order_and_no_gap_whoever_dies(chaos: Chaos) -
             connection.execute(STATE_TABLE)
         with on_stage(where.app_url, total // len(WRITERS)) as cast:
             for moment, victim in sorted(script(chance, total, deaths)):
-                eventually(lambda due=moment: effects_so_far(stack) >= due, PATIENCE_S)
+                eventually(lambda due=moment: effects_so_far(stack) >= due, TIMEOUT_S)
                 strike(victim, cast, stack)
-            eventually(lambda: effects_so_far(stack) >= total, PATIENCE_S)
+            eventually(lambda: effects_so_far(stack) >= total, TIMEOUT_S)
         check(stack, total)
 
 

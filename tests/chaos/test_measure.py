@@ -34,7 +34,7 @@ from .measure_processes import CLICKHOUSE, POSTGRES, TENANT
 
 ROOT = Path(__file__).parents[2]
 VICTIMS = ["importer", "folder-1", "folder-2", "clickhouse", "postgres"]
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 NOISE = [b"{", b"\xff", b"[]]", b'{"type":"somebody else\'s","timestamp":1}', b'{"type":"stream_trace"}', b"7"]
 
 
@@ -94,11 +94,11 @@ async def test_an_import_is_exact_whoever_dies(chaos: Chaos, tmp_path: Path) -> 
         batches = -(-len(lines) // 50)
         with on_stage(stack, file) as cast:
             for moment, victim in script(chance, batches, deaths):
-                eventually(lambda due=moment: folded(stack) >= due, PATIENCE_S)
+                eventually(lambda due=moment: folded(stack) >= due, TIMEOUT_S)
                 strike(victim, cast, stack)
-            eventually(lambda: cast.running["importer"].poll() is not None, PATIENCE_S)
+            eventually(lambda: cast.running["importer"].poll() is not None, TIMEOUT_S)
             assert cast.running["importer"].returncode == 0
-            eventually(lambda: folded(stack) == batches, PATIENCE_S)
+            eventually(lambda: folded(stack) == batches, TIMEOUT_S)
         await check(stack, lines)
 
 

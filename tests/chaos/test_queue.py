@@ -31,7 +31,7 @@ from .conftest import Chaos
 from .queue_worker import ADDRESS, EFFECTS_TABLE, LEAVE
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 900.0
+TIMEOUT_S = 900.0
 DONE = "SELECT count(*) FROM process.jobs WHERE status = 'done'"
 
 
@@ -136,7 +136,7 @@ async def reached(harness: QueueHarness, count: int) -> None:
     async def look() -> bool:
         return any(done >= count for (done,) in await ask(harness, DONE))
 
-    await until(look, PATIENCE_S)
+    await until(look, TIMEOUT_S)
 
 
 async def check_effects(harness: QueueHarness, count: int) -> None:

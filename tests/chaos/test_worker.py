@@ -42,7 +42,7 @@ from touchline.process.transcode.worker import PointerWriter
 from .conftest import Chaos
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 IN_HAND = """
 SELECT split_part(locked_by, '/', 2)::int FROM process.jobs
  WHERE status = 'processing' AND progress_percent >= %(percent)s AND retry_count < max_retries
@@ -125,7 +125,7 @@ class WorkerHarness:
             holders = [pid for (pid,) in await self.ask(IN_HAND, percent=percent) if pid in self.workers.running]
             return holders or [0 for (all_done,) in await self.ask(ALL_DONE) if all_done]
 
-        return (await until(look, PATIENCE_S))[0]
+        return (await until(look, TIMEOUT_S))[0]
 
     async def until_done(self, count: int) -> None:
         async def look() -> bool:
@@ -133,7 +133,7 @@ class WorkerHarness:
             assert "failed" not in rows, await self.ask("SELECT payload FROM process.jobs WHERE status = 'failed'")
             return rows == {"done": count}
 
-        await until(look, PATIENCE_S)
+        await until(look, TIMEOUT_S)
 
     def reading(self) -> Workers:
         """Workers for what comes behind the transcode."""
@@ -368,13 +368,13 @@ async def test_a_reader_killed_in_the_middle_is_followed_by_one_who_goes_on(
         return await worker_harness.ask("SELECT status FROM process.videos") == [("ready",)]
 
     with running_workers(worker_harness.reading(), 1) as workers:
-        [victim] = await until(reader, PATIENCE_S)
+        [victim] = await until(reader, TIMEOUT_S)
         workers.end(victim, signal.SIGKILL)
         [(read_until_ms, is_complete, _)] = await harness.execute(READING)
         assert (read_until_ms > 0, is_complete) == (True, False)
         assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1
         workers.start()
-        await until(ready, PATIENCE_S)
+        await until(ready, TIMEOUT_S)
         assert len([*(tmp_path / "scratch").glob("worker-*")]) == 1, "its own"
         assert [*(tmp_path / "temporary").iterdir()] == []
     [(_, is_complete, revision)] = await harness.execute(READING)
@@ -419,10 +419,10 @@ async def test_a_reader_rests_while_something_waits_to_play_and_leaves_nothing_t
                         await asyncio.sleep(0.02)
                 return []
 
-            assert psutil.wait_procs(await until(rested, PATIENCE_S), timeout=PATIENCE_S)[1] == []
+            assert psutil.wait_procs(await until(rested, TIMEOUT_S), timeout=TIMEOUT_S)[1] == []
         with running_workers(workers, 1):
 
             async def done() -> bool:
                 return (await harness.job(job.id)).status is JobStatus.DONE
 
-            await until(done, PATIENCE_S)
+            await until(done, TIMEOUT_S)

@@ -12,9 +12,9 @@ from tests.support.videos import Studio
 from .browser import FLAGS, Visit, find_chromium
 from .product import Product, running_product, unpack_wheel
 
-PATIENCE_MS = 60_000  # a busy machine is no finding
+TIMEOUT_MS = 60_000  # a busy machine is no finding
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,7 @@ async def browser() -> AsyncGenerator[Browser]:
 async def signed_in(browser: Browser, product: Product) -> AsyncGenerator[BrowserContext]:
     """By the link that the first start shows, as a person would."""
     context = await browser.new_context(base_url=product.url, viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(PATIENCE_MS)
+    context.set_default_timeout(TIMEOUT_MS)
     page = await context.new_page()
     await page.goto(product.sign_in_link)
     await page.get_by_role("heading", name="Library").wait_for()

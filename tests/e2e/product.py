@@ -32,7 +32,7 @@ from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"
-PATIENCE_S = 60.0  # a busy machine is no finding
+TIMEOUT_S = 60.0  # a busy machine is no finding
 ENVIRONMENT = {
     "TOUCHLINE_STACK_OBJECTS_VOLUME_SIZE": "64MiB",
     "TOUCHLINE_SERVE_LARGEST_UPLOAD": "100MiB",
@@ -65,7 +65,7 @@ class Product:
     def graphql(self, document: str, **variables: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
         body = {"query": document, "variables": variables}
-        answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers, timeout=PATIENCE_S).json()
+        answer = httpx.post(f"{self.url}/api/graphql", json=body, headers=headers, timeout=TIMEOUT_S).json()
         assert "errors" not in answer, answer
         return answer["data"]
 

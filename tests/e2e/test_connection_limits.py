@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from .product import PATIENCE_S, Product
+from .product import TIMEOUT_S, Product
 
 CROWD = 1100  # the usual limit of open files is 1024
 BEGUN = {
@@ -41,9 +41,9 @@ def test_a_crowd_keeps_nobody_out(product: Product, begun: bytes) -> None:
     before = log.stat().st_size
     with ExitStack() as stack:
         for _ in range(CROWD):
-            connection = stack.enter_context(socket.create_connection((address.hostname, address.port), PATIENCE_S))
+            connection = stack.enter_context(socket.create_connection((address.hostname, address.port), TIMEOUT_S))
             connection.sendall(begun)
-        assert httpx.get(f"{product.url}/health/ready", timeout=PATIENCE_S).status_code == httpx.codes.OK
+        assert httpx.get(f"{product.url}/health/ready", timeout=TIMEOUT_S).status_code == httpx.codes.OK
         assert product.graphql("{ __typename }") == {"__typename": "Query"}
     with log.open("rb") as file:
         file.seek(before)

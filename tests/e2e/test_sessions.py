@@ -15,7 +15,7 @@ from tests.support.sessions import REAL_LOG, happened, metrics, status, trace
 from tests.support.wait import eventually
 from touchline.measure.sessions import model
 
-from .product import PATIENCE_S, Product
+from .product import TIMEOUT_S, Product
 
 # The day of the real log, and a later one for a session of our own.
 DAY = "from=2026-01-08T00:00:00Z&to=2026-01-09T00:00:00Z"
@@ -60,7 +60,7 @@ def delivered(product: Product) -> None:
     lines = "\n".join(json.dumps(event) for event in [*swapped_session(), UNREADABLE])
     for body in (REAL_LOG.read_text(), lines):
         headers = {"Authorization": f"Bearer {product.token}"}
-        httpx.post(f"{product.url}/events", content=body, headers=headers, timeout=PATIENCE_S).raise_for_status()
+        httpx.post(f"{product.url}/events", content=body, headers=headers, timeout=TIMEOUT_S).raise_for_status()
     eventually(lambda: product.graphql(DELIVERED)["workflowSessionsConnection"]["totalCount"] == 2)
 
 

@@ -41,7 +41,7 @@ class RealGoal:
     scorer: int
     minute: int
     extra: int
-    told: int  # the poll that lists it first
+    reported: int  # the poll that lists it first
     annulled: int | None = None  # the first poll that does not list it any more
     totals_lag: int = 0  # polls by which the totals are late; before zero: early
     named: int = 0  # the first poll that names the scorer
@@ -59,13 +59,13 @@ class RealGoal:
         return self.annulled is None
 
     def is_listed(self, poll: int) -> bool:
-        is_there = self.told <= poll and (self.annulled is None or poll < self.annulled)
+        is_there = self.reported <= poll and (self.annulled is None or poll < self.annulled)
         return is_there and poll not in self.vanished and poll not in self.blinked
 
     def is_counted(self, poll: int) -> bool:
         if poll in self.blinked:
             return False
-        return self.told + self.totals_lag <= poll and (self.annulled is None or poll < self.annulled)
+        return self.reported + self.totals_lag <= poll and (self.annulled is None or poll < self.annulled)
 
     def entries(self, poll: int) -> Iterator[FeedGoal]:
         if not self.is_listed(poll):
@@ -131,7 +131,7 @@ def random_day(seed: int) -> Day:
 def _keep_totals_behind(day: Day) -> None:
     """Totals that are ahead of the list count both scorers of one goal, when both are listed: nobody could tell."""
     for goal in day.goals:
-        first_seen = range(goal.told, goal.told + TRUSTED)
+        first_seen = range(goal.reported, goal.reported + TRUSTED)
         goal.totals_lag = max(goal.totals_lag, 0)
         if goal.vanished.first in first_seen:
             goal.vanished = NEVER
@@ -143,8 +143,8 @@ def _goal(dice: Random, key: int, slot: int) -> RealGoal:
     minute, extra = FIRST_MINUTES[slot]
     is_home = dice.random() < 0.6
     scorer = (100 if is_home else 200) + dice.randrange(SQUAD)
-    told = 1 + slot + dice.randint(0, 2)
-    goal = RealGoal(key, is_home, scorer, minute, extra, told)
+    reported = 1 + slot + dice.randint(0, 2)
+    goal = RealGoal(key, is_home, scorer, minute, extra, reported)
     for quirk in dice.sample(QUIRKS, dice.choice((0, 0, 1, 1, 2))):
         quirk(dice, goal)
     return goal
@@ -156,35 +156,35 @@ def _late_totals(dice: Random, goal: RealGoal) -> None:
 
 
 def _late_name(dice: Random, goal: RealGoal) -> None:
-    goal.named = goal.told + dice.choice((1, 2, 3, 5, 8, POLLS))
+    goal.named = goal.reported + dice.choice((1, 2, 3, 5, 8, POLLS))
 
 
 def _annulled(dice: Random, goal: RealGoal) -> None:
-    goal.annulled = goal.told + dice.randint(1, 9)
+    goal.annulled = goal.reported + dice.randint(1, 9)
 
 
 def _vanishes(dice: Random, goal: RealGoal) -> None:
-    goal.vanished = _span(dice, goal.told, 8)
+    goal.vanished = _span(dice, goal.reported, 8)
 
 
 def _blinks(dice: Random, goal: RealGoal) -> None:
-    goal.blinked = _span(dice, goal.told + 1, TRUSTED - 1)
+    goal.blinked = _span(dice, goal.reported + 1, TRUSTED - 1)
 
 
 def _doubles(dice: Random, goal: RealGoal) -> None:
-    goal.doubled = _span(dice, goal.told, 6)
+    goal.doubled = _span(dice, goal.reported, 6)
 
 
 def _forgets(dice: Random, goal: RealGoal) -> None:
-    goal.forgotten = _span(dice, goal.told, 5)
+    goal.forgotten = _span(dice, goal.reported, 5)
 
 
 def _corrected(dice: Random, goal: RealGoal) -> None:
     """One scorer instead of another: at once, side by side for a while, or with a gap between."""
-    goal.corrected = goal.told + dice.randint(1, 8)
+    goal.corrected = goal.reported + dice.randint(1, 8)
     goal.wrong_scorer = goal.scorer // 100 * 100 + 50 + dice.randrange(SQUAD)
     overlap = dice.choice((0, 0, -2, -1, 2, 5))
-    goal.wrong_until = min(max(goal.corrected + overlap, goal.told + 1), LAST_QUIRK)
+    goal.wrong_until = min(max(goal.corrected + overlap, goal.reported + 1), LAST_QUIRK)
     goal.minute_off = dice.choice((0, 0, 1, 2))
     if dice.random() < 0.2:
         goal.returned = _span(dice, max(goal.corrected, goal.wrong_until), 5)
@@ -192,7 +192,7 @@ def _corrected(dice: Random, goal: RealGoal) -> None:
 
 def _moves(dice: Random, goal: RealGoal) -> None:
     """Only the minute was wrong."""
-    goal.corrected = goal.wrong_until = goal.told + dice.randint(1, 8)
+    goal.corrected = goal.wrong_until = goal.reported + dice.randint(1, 8)
     goal.wrong_scorer, goal.minute_off = goal.scorer, dice.choice((1, 2))
 
 
@@ -206,15 +206,15 @@ def _span(dice: Random, earliest: int, longest: int) -> Span:
 
 def _add_close_pair(dice: Random, day: Day) -> None:
     """Two real goals of one side in neighbouring minutes, of which one does not stand."""
-    told = dice.randint(2, 10)
+    reported = dice.randint(2, 10)
     minute = dice.choice((7, 16, 25))
     if any(goal.is_home for goal in day.goals):
         return
     key = len(day.goals)
-    first = RealGoal(key, True, 100, minute, 0, told)
-    second = RealGoal(key + 1, True, 101, minute + dice.randint(0, 2), 0, told + dice.randint(0, 3))
-    dice.choice((first, second)).annulled = second.told + dice.randint(1, 6)
+    first = RealGoal(key, True, 100, minute, 0, reported)
+    second = RealGoal(key + 1, True, 101, minute + dice.randint(0, 2), 0, reported + dice.randint(0, 3))
+    dice.choice((first, second)).annulled = second.reported + dice.randint(1, 6)
     day.goals += [first, second]
-    day.unanswered -= {second.told}
-    if second.told in day.empty or second.told in day.uncounted:
+    day.unanswered -= {second.reported}
+    if second.reported in day.empty or second.reported in day.uncounted:
         day.empty = day.uncounted = NEVER

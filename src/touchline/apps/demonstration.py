@@ -41,7 +41,7 @@ from touchline.apps import wiring
 from touchline.apps.cli.search import find
 from touchline.apps.gateway_client import Access
 from touchline.apps.settings import Loaded
-from touchline.apps.up import Tell
+from touchline.apps.up import Report
 from touchline.apps.watch import watch_tenant
 from touchline.gateway.auth.authentication import build_administration
 from touchline.gateway.auth.rules import COMMAND_LINE
@@ -250,7 +250,7 @@ def rows(compared: Sequence[Compared]) -> Iterator[list[str]]:
 
 
 LOOK_EVERY_S = 0.5
-PATIENCE = timedelta(minutes=6)  # a slow machine may need more than the day takes
+TIMEOUT = timedelta(minutes=6)  # a slow machine may need more than the day takes
 
 Goals = Mapping[int, Sequence[Goal]]
 
@@ -278,7 +278,7 @@ class Follower:
 
     loaded: Loaded
     truth: Mapping[str, Any]
-    report: Tell
+    report: Report
 
     async def follow(self) -> list[Compared]:
         reported: dict[tuple[str, int], str] = {}
@@ -287,7 +287,7 @@ class Follower:
         async with wiring.open_database(self.loaded) as database:
             tenant = await watch_tenant(database, self.loaded.settings.watch.tenant)
             try:
-                async with asyncio.timeout(PATIENCE.total_seconds()):
+                async with asyncio.timeout(TIMEOUT.total_seconds()):
                     while not ended(self.truth, goals, matches):
                         await asyncio.sleep(LOOK_EVERY_S)
                         with suppress(Unavailable):  # a part that died comes back

@@ -78,7 +78,7 @@ TASKS = "tasks"
 
 
 async def examine(loaded: Loaded) -> list[doctor.DoctorFinding]:
-    stack = up.stack(loaded, tell=lambda line: None, greet=lambda line: None)
+    stack = up.stack(loaded, report=lambda line: None, greet=lambda line: None)
     found = await doctor.run_checks(stack)
     files = [await examine_files(loaded), await examine_tasks(loaded)] if _has_servers(found) else []
     roles = [finding_of(each) for each in await ask_addresses(loaded)]
@@ -153,7 +153,7 @@ def _finding(isolation: SandboxIsolation, settings: MediaSettings) -> doctor.Doc
             doctor.FindingLevel.OK,
             "videos are opened in a sandbox that isolates: " + ", ".join(isolation.standing),
         )
-    level = doctor.FindingLevel.FAIL if settings.require_walls else doctor.FindingLevel.WARN
+    level = doctor.FindingLevel.FAIL if settings.require_isolation else doctor.FindingLevel.WARN
     what = "the sandbox for videos is incomplete"
     why = f"not isolated: {', '.join(isolation.missing)}; isolated: {', '.join(isolation.standing) or 'none'}"
     return doctor.DoctorFinding(CHECK, level, what, why, HINT)

@@ -202,12 +202,12 @@ async def _answering(
         yield
 
 
-async def prepare(loaded: Loaded, tell: Callable[[str], None]) -> list[Migration]:
+async def prepare(loaded: Loaded, report: Callable[[str], None]) -> list[Migration]:
     """Answers which migrations were applied now."""
     settings, where = loaded.settings, wiring.endpoints(loaded)
     applied = await migrate(where.postgres.owner_url)
     for migration in applied:
-        tell(f"applied {migration}")
+        report(f"applied {migration}")
     async with ObjectStore(where.objects, settings.objects) as objects:
         await objects.ensure_bucket()
     await ensure_database(where.clickhouse, settings.clickhouse)

@@ -16,10 +16,10 @@ from touchline.platform.stack.stack import Stack
 from . import wiring
 from .settings import Loaded
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
+def stack(loaded: Loaded, report: Report, greet: Report) -> Stack:
     """`tell` gets the progress, `greet` what a person should read when everything is ready."""
 
     async def on_ready(where: Endpoints) -> None:
@@ -32,7 +32,7 @@ def stack(loaded: Loaded, tell: Tell, greet: Tell) -> Stack:
         clickhouse=owner_limits(loaded.settings.clickhouse),
         roles=lambda where: roles(loaded),
         on_ready=on_ready,
-        report=tell,
+        report=report,
     )
 
 
@@ -60,7 +60,7 @@ def _role(
     return StackRole(name, command, f"http://{where}{ready}", needs, f"http://{where}{live}")
 
 
-async def _welcome(loaded: Loaded, where: Endpoints, greet: Tell) -> None:
+async def _welcome(loaded: Loaded, where: Endpoints, greet: Report) -> None:
     gateway = wiring.gateway_settings(loaded)
     greet(f"Touchline answers at {gateway.base_url}")
     async with Database(where.postgres.app_url, loaded.settings.postgres) as database:

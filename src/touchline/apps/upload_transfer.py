@@ -121,7 +121,7 @@ class UploadApi:
 #
 # Invariant: only calls that may be made again come here, and no outage is waited for longer than the limit.
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 Answer = TypeVar("Answer")
 GO_ON = "Run the same command again to continue the upload."
 
@@ -133,7 +133,7 @@ class Waits:
 
 
 class RetryPolicy:
-    def __init__(self, waits: Waits, report: Tell) -> None:
+    def __init__(self, waits: Waits, report: Report) -> None:
         self.waits = waits
         self._report = report
         self._reported = False
@@ -251,7 +251,7 @@ class PartsDiffer(errors.InvalidInput):
 
 class Transfer:
     def __init__(
-        self, api: UploadApi, store: httpx.AsyncClient, upload: Upload, report: Tell, waits: Waits | None = None
+        self, api: UploadApi, store: httpx.AsyncClient, upload: Upload, report: Report, waits: Waits | None = None
     ) -> None:
         self._api, self._upload, self._report = api, upload, report
         self._retry = RetryPolicy(waits or Waits(), report)
@@ -363,7 +363,7 @@ class Done:
     url: str
 
 
-async def send(access: Access, file: Path, title: str, report: Tell) -> Done:
+async def send(access: Access, file: Path, title: str, report: Report) -> Done:
     """Uploads a file and waits until it plays."""
     upload = Upload(file, title or file.stem)
     upload.check()

@@ -50,7 +50,7 @@ from touchline.watch.fixtures.workflow import IngestInput, IngestResult
 from touchline.watch.goals.activities import MonitorActivities
 from touchline.watch.settings import DiscoverySettings
 from touchline.watch.validation.service import Validator
-from touchline.watch.worker import activities_of, hands, work
+from touchline.watch.worker import activities_of, split_activities, work
 
 from . import wiring
 from .runtime import health_server, keep_what_is_loaded, on_stop_signal, process_name, run_with_background
@@ -200,7 +200,9 @@ async def _watch(loaded: Loaded, parts: Parts, client: Client, stop: asyncio.Eve
     ]
     periodic = PeriodicRunner(parts.context.database, tasks, settings.periodic, process_name())
     keep_what_is_loaded()
-    await run_with_background(work(client, hands(activities, settings.watch.heavy_at_once), stop), [periodic.run()])
+    await run_with_background(
+        work(client, split_activities(activities, settings.watch.heavy_at_once), stop), [periodic.run()]
+    )
 
 
 @asynccontextmanager

@@ -148,7 +148,7 @@ class GraphqlSettings(Section):
     queue_events: int = Field(default=500, ge=1)
     """The maximum number of events that wait for one live client."""
 
-    queue_patience: Duration = timedelta(seconds=5)
+    queue_timeout: Duration = timedelta(seconds=5)
     """How long a full queue waits for its client before the connection is closed."""
 
     poll_interval: Duration = timedelta(seconds=1)

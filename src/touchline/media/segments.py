@@ -120,7 +120,7 @@ def _copy(descriptor: int, together: BinaryIO) -> None:
 
 LARGEST_PLAYLIST = 16 * 1024**2
 PAUSE_S = 0.5
-LEAST_PATIENCE_S = 30.0
+LEAST_TIMEOUT_S = 30.0
 OF_TARGET = 3  # target durations without a new segment, after which a recording counts as ended
 _TAG = re.compile(r"#(EXT[A-Z0-9-]*)(?::(.*))?")
 _NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
@@ -190,13 +190,13 @@ async def _followed(playlist: Path, listing: RecordingPlaylist) -> AsyncIterator
             start_us, following, grown_at = start_us + entry.duration_us, following + 1, time.monotonic()
         if listing.is_complete:
             return
-        _check_patience(listing, time.monotonic() - grown_at)
+        _check_timeout(listing, time.monotonic() - grown_at)
         await asyncio.sleep(PAUSE_S)
         listing = await asyncio.to_thread(_read, playlist)
 
 
-def _check_patience(listing: RecordingPlaylist, waited_s: float) -> None:
-    if waited_s > max(LEAST_PATIENCE_S, OF_TARGET * listing.target_s):
+def _check_timeout(listing: RecordingPlaylist, waited_s: float) -> None:
+    if waited_s > max(LEAST_TIMEOUT_S, OF_TARGET * listing.target_s):
         why = f"the playlist has not grown for {waited_s:.0f} s, and is not marked as complete"
         raise Unavailable("the recording has stopped", why=why, hint="Choose a range that is recorded already.")
 

@@ -17,7 +17,7 @@ WALL_FACTOR, SHORTEST_WALL = 10, timedelta(minutes=10)  # by the clock: so many 
 
 
 class MediaSettings(Section):
-    require_walls: bool = False
+    require_isolation: bool = False
     """Refuse to open any video unless the sandbox isolates completely. If false, it isolates as far as this machine
     allows."""
 

@@ -283,7 +283,7 @@ class DownloadSettings(Section):
     least_aspect: float = Field(default=0.0, ge=0)
     """The least ratio of width to height. 1 rejects upright videos."""
 
-    validation_patience: Duration = Field(default=timedelta(hours=24), ge=timedelta(0))
+    validation_timeout: Duration = Field(default=timedelta(hours=24), ge=timedelta(0))
     """How long a video waits for an engine that can validate it, before it fails."""
 
     validation_pause: Duration = Field(default=timedelta(seconds=5), ge=timedelta(seconds=1))

@@ -92,7 +92,7 @@ class Call(Generic[Answer]):
 # Invariant: one rule for all workflows.
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=2)
-PATIENCE = timedelta(minutes=30)
+TIMEOUT = timedelta(minutes=30)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RetryWhileUnavailable:
             try:
                 return await call(*arguments)
             except ActivityError as error:
-                if _is_final(error) or workflow.now() - began >= PATIENCE:
+                if _is_final(error) or workflow.now() - began >= TIMEOUT:
                     raise
                 reason = {"activity": call.name, "reason": str(error.cause or error)}
                 workflow.logger.warning(f"[{self.prefix}] Waiting to call again", extra=reason)

@@ -46,7 +46,7 @@ class WorkerActivities:
     heavy_at_once: int
 
 
-def hands(activities: Iterable[Activity], heavy_at_once: int) -> WorkerActivities:
+def split_activities(activities: Iterable[Activity], heavy_at_once: int) -> WorkerActivities:
     known = list(activities)
     heavy = [each for each in known if activity_name(each) in HEAVY]
     return WorkerActivities([each for each in known if each not in heavy], heavy, heavy_at_once)
@@ -75,20 +75,20 @@ def workflow_runner() -> SandboxedWorkflowRunner:
     return SandboxedWorkflowRunner(restrictions=SandboxRestrictions.default.with_passthrough_modules("touchline"))
 
 
-async def work(client: Client, hands: WorkerActivities, stop: asyncio.Event) -> None:
+async def work(client: Client, activities: WorkerActivities, stop: asyncio.Event) -> None:
     """Until told to stop."""
     async with AsyncExitStack() as running:
-        for worker in _workers(client, hands):
+        for worker in _workers(client, activities):
             await running.enter_async_context(worker)
         await stop.wait()
 
 
-def _workers(client: Client, hands: WorkerActivities) -> Iterable[Worker]:
+def _workers(client: Client, activities: WorkerActivities) -> Iterable[Worker]:
     yield Worker(
         client,
         task_queue=HEAVY_QUEUE,
-        activities=hands.heavy,
-        max_concurrent_activities=hands.heavy_at_once,
+        activities=activities.heavy,
+        max_concurrent_activities=activities.heavy_at_once,
         graceful_shutdown_timeout=LAST_MOMENT,
         build_id=BUILD,
     )
@@ -96,7 +96,7 @@ def _workers(client: Client, hands: WorkerActivities) -> Iterable[Worker]:
         client,
         task_queue=TASK_QUEUE,
         workflows=WORKFLOWS,
-        activities=hands.light,
+        activities=activities.light,
         workflow_runner=workflow_runner(),
         max_concurrent_activities=LIGHT_AT_ONCE,
         max_concurrent_local_activities=LIGHT_AT_ONCE,

@@ -41,7 +41,7 @@ from .conftest import SETTINGS as CLICKHOUSE
 SETTINGS = EventSettings(
     consume_batch=10, retry_delay=timedelta(milliseconds=1), poll_interval=timedelta(milliseconds=20)
 )
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ async def test_a_feed_that_dies_in_the_middle_loses_and_doubles_nothing(
         with pytest.raises(ConnectionResetError):
             await drain(log.consumer(Interrupted(analytics, deaths=1)))
     async with running(log.consumer(Interrupted(analytics, deaths=2))):
-        await until(lambda: has_taken(log, 24), PATIENCE_S)
+        await until(lambda: has_taken(log, 24), TIMEOUT_S)
     states = await lifecycle.states(tenant, artifacts)
     assert [(state.stage, state.revision) for state in states] == [("ready", 3)] * 8
     positions = [event.position for artifact in artifacts for event in await lifecycle.events(tenant, artifact)]
@@ -223,15 +223,15 @@ async def test_while_clickhouse_is_down_the_feed_waits_and_then_catches_up(log: 
             await ensure_tables(analytics)
             async with running(log.consumer(LifecycleFeed(analytics))) as task:
                 await log.change(tenant, artifact, "requested")
-                await until(lambda: has_taken(log, 1), PATIENCE_S)
+                await until(lambda: has_taken(log, 1), TIMEOUT_S)
                 await owner.kill()
                 failed = failed_inserts()
                 await log.write(tenant, *(lifecycle_payload(artifact, "processing") for _ in range(25)))
-                await until(lambda: has_failed_since(failed), PATIENCE_S)
+                await until(lambda: has_failed_since(failed), TIMEOUT_S)
                 _, [consumer] = await store.log_status(log.database)
                 assert (consumer.lag, consumer.poison, task.done()) == (25, 0, False)
                 owner = await start_owner(options)
-                await until(lambda: has_taken(log, 26), PATIENCE_S)
+                await until(lambda: has_taken(log, 26), TIMEOUT_S)
             taken = await LifecycleService(analytics).events(tenant, artifact)
             assert [event.position for event in taken] == list(range(1, 27))
     finally:

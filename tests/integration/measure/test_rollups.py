@@ -27,7 +27,7 @@ from touchline.measure.facts.store import DayStore, FactStore
 from touchline.measure.sessions.model import SessionFacts
 from touchline.measure.settings import AnalyticsSettings
 from touchline.measure.tables import ensure_tables
-from touchline.measure.validation.service import SUMS, FactValidation, Finding
+from touchline.measure.validation.service import ROLLUPS, FactValidation, Finding
 from touchline.platform.clickhouse.client import Analytics, ArrowTable, Parameters
 from touchline.platform.endpoints import Endpoints
 from touchline.platform.postgres.database import Database
@@ -66,7 +66,7 @@ class Both:
         self.analytics, self.random = analytics, random
         self.summed, self.plain = new_tenant(), new_tenant()
         self.stores = [FactStore(analytics, tenant) for tenant in (self.summed, self.plain)]
-        self.sums = RollupStore(analytics)
+        self.rollups = RollupStore(analytics)
         self.answers = SessionAnalytics(analytics, clock=ManualClock(NOW))
         self.shown: dict[str, SessionFacts] = {}
         self.passes = 0
@@ -84,15 +84,15 @@ class Both:
             del self.shown[_name(one)]
 
     async def sum(self, share: float = 1.0) -> None:
-        for due in await self.sums.due(AT_ONCE, AT_ONCE, ALL):
+        for due in await self.rollups.due(AT_ONCE, AT_ONCE, ALL):
             if due.tenant_id == self.summed and self.random.random() < share:
-                await self.sums.sum(due)
-        for week in weeks(await self.sums.fresh(self.summed, *EVERY_DAY)):
-            if self.random.random() < share and not await self.sums.weeks(self.summed, [week.name]):
-                await self.sums.sum_week(self.summed, week)
+                await self.rollups.sum(due)
+        for week in weeks(await self.rollups.fresh(self.summed, *EVERY_DAY)):
+            if self.random.random() < share and not await self.rollups.weeks(self.summed, [week.name]):
+                await self.rollups.sum_week(self.summed, week)
 
     async def fresh(self) -> set[date]:
-        return {*await self.sums.fresh(self.summed, *EVERY_DAY)}
+        return {*await self.rollups.fresh(self.summed, *EVERY_DAY)}
 
     async def compare(self, wanted: Filter) -> None:
         for question in self.random.sample(self.questions(), ASKED):
@@ -227,13 +227,13 @@ async def test_exactly_the_days_that_were_written_are_summed_again(analytics: An
 async def test_a_day_is_not_summed_while_it_is_written(analytics: Analytics) -> None:
     both = Both(analytics, Random(2))
     await both.write(made_up_facts(20, 2))
-    assert not [due for due in await both.sums.due(timedelta(hours=1), AT_ONCE, ALL) if due.tenant_id == both.summed]
+    assert not [due for due in await both.rollups.due(timedelta(hours=1), AT_ONCE, ALL) if due.tenant_id == both.summed]
     await both.sum()
     day = min(await both.fresh())
     days = DayStore(analytics, both.summed)
     await days.begin([day])
     assert day not in await both.fresh()
-    assert not [due for due in await both.sums.due(AT_ONCE, timedelta(hours=1), ALL) if due.tenant_id == both.summed]
+    assert not [due for due in await both.rollups.due(AT_ONCE, timedelta(hours=1), ALL) if due.tenant_id == both.summed]
     await both.sum()  # as after longer than a write can take
     assert day in await both.fresh()
     await days.end([day])  # it was only late
@@ -280,7 +280,7 @@ async def test_a_sum_that_was_left_half_way_does_not_count(analytics: Analytics)
     both = Both(analytics, Random(3))
     await both.write(of_few_days(made_up_facts(80, 3)))
     own = analytics.within(both.summed)
-    for due in await both.sums.due(AT_ONCE, AT_ONCE, ALL):
+    for due in await both.rollups.due(AT_ONCE, AT_ONCE, ALL):
         if due.tenant_id == both.summed:
             values = {"day": due.start_day, "made": "00000000-0000-4000-8000-000000000000"}
             await own.command(SUM, values)
@@ -297,9 +297,9 @@ async def test_old_sums_are_forgotten_and_no_others(analytics: Analytics) -> Non
     await both.write([*both.shown.values()][:5])
     await both.sum()
     kept = await both.fresh()
-    await both.sums.forget(timedelta(hours=1))
+    await both.rollups.forget(timedelta(hours=1))
     assert await _made(both) > len(kept)
-    await both.sums.forget(AT_ONCE)
+    await both.rollups.forget(AT_ONCE)
     assert await _made(both) == len(kept) + 1  # a week
     await both.compare(Filter(since=NOW - timedelta(days=12)))
 
@@ -310,7 +310,7 @@ async def test_validation_finds_a_sum_that_is_not_what_its_sessions_give(
     both = Both(analytics, Random(5))
     await both.write(made_up_facts(60, 5))
     await both.sum()
-    assert [week.monday for week in weeks(await both.sums.fresh(both.summed, *EVERY_DAY))]
+    assert [week.monday for week in weeks(await both.rollups.fresh(both.summed, *EVERY_DAY))]
     validation = FactValidation(database, analytics)
     assert (await sums_found(validation, both.summed)).wrong == 0
     [day, *_] = sorted(await both.fresh())
@@ -326,7 +326,7 @@ async def test_validation_finds_a_sum_that_is_not_what_its_sessions_give(
 
 
 async def sums_found(validation: FactValidation, tenant_id: TenantId) -> Finding:
-    return next(finding for finding in await validation.run(tenant_id) if finding.name == SUMS)
+    return next(finding for finding in await validation.run(tenant_id) if finding.name == ROLLUPS)
 
 
 async def _made(both: Both) -> int:

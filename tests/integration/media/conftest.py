@@ -41,8 +41,8 @@ def enclosed(enclosure: IsolationLevel, sandboxes: dict[IsolationLevel, Sandbox]
 
 
 @pytest.fixture
-def within_walls(walled: IsolationLevel, sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
-    return sandboxes[walled]
+def isolated_sandbox(isolation_level: IsolationLevel, sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
+    return sandboxes[isolation_level]
 
 
 @pytest.fixture
@@ -52,8 +52,10 @@ def bare(sandboxes: dict[IsolationLevel, Sandbox]) -> Sandbox:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Where a machine forbids namespaces, only what stands there can be tested."""
-    if "walled" in metafunc.fixturenames:
-        metafunc.parametrize("walled", [each for each in standing() if each is not IsolationLevel.BARE], ids=str)
+    if "isolation_level" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "isolation_level", [each for each in standing() if each is not IsolationLevel.BARE], ids=str
+        )
     if "enclosure" in metafunc.fixturenames:
         metafunc.parametrize("enclosure", standing(), ids=str)
 

@@ -24,7 +24,7 @@ async def test_without_bubblewrap_the_missing_ones_are_named(
     required: bool, level: FindingLevel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "bubblewrap", lambda: None)
-    found = await examine_isolation(MediaSettings(require_walls=required))
+    found = await examine_isolation(MediaSettings(require_isolation=required))
     assert found.level is level
     assert "not isolated: network, files, processes" in found.why
     assert "user namespaces" in found.fix

@@ -37,10 +37,10 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.parametrize("name", ["hang", "multiply"])
-async def test_a_child_that_hangs_is_ended_with_all_that_it_started(name: str, within_walls: Sandbox) -> None:
+async def test_a_child_that_hangs_is_ended_with_all_that_it_started(name: str, isolated_sandbox: Sandbox) -> None:
     deed = Deed(name).limited(wall_s=2)
     with pytest.raises(DeadlineExceeded, match="after 2 s of wall-clock time") as raised:
-        await deed.done(within_walls)
+        await deed.done(isolated_sandbox)
     assert failure_of(raised.value).retryable, "a busy machine is no verdict on a video"
     assert deed.processes() == []
 
@@ -176,10 +176,12 @@ async def test_files_are_told_when_they_are_complete(enclosed: Sandbox, output: 
     assert told == list(outcome.files) == [OutputFile("first.txt", 0), OutputFile("folder/second.txt", 0)]
 
 
-async def test_processes_are_limited(walled: IsolationLevel, within_walls: Sandbox) -> None:
+async def test_processes_are_limited(isolation_level: IsolationLevel, isolated_sandbox: Sandbox) -> None:
     deed = Deed("fork_bomb", {"most": 200}).limited(processes=40)
-    words = await deed.done(within_walls)
-    if walled is IsolationLevel.ROOT or os.geteuid() != 0:  # the kernel counts no processes of root, renamed or not
+    words = await deed.done(isolated_sandbox)
+    if (
+        isolation_level is IsolationLevel.ROOT or os.geteuid() != 0
+    ):  # the kernel counts no processes of root, renamed or not
         assert 0 < words["started"] < 40
     assert deed.processes() == []
 
@@ -202,9 +204,9 @@ async def test_nothing_is_started_for_a_file_that_is_not_there(tmp_path: Path) -
             await broken.run(Task("probe", LIMITS, source=tmp_path / "missing.mp4"), dict)
 
 
-async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(walled: IsolationLevel) -> None:
+async def test_a_killed_zygote_takes_its_children_along_and_is_started_again(isolation_level: IsolationLevel) -> None:
     deed, started = Deed("hang"), asyncio.Event()
-    async with misbehaving(walled) as sandbox:
+    async with misbehaving(isolation_level) as sandbox:
         work = asyncio.create_task(deed.done(sandbox, lambda percent: started.set()))
         await started.wait()
         for process in psutil.Process().children(recursive=True):
@@ -229,10 +231,10 @@ async def test_a_child_that_was_never_forked_leaves_no_pipe_open() -> None:
         os.close(descriptor)
 
 
-async def test_nothing_is_carried_over(within_walls: Sandbox) -> None:
+async def test_nothing_is_carried_over(isolated_sandbox: Sandbox) -> None:
     """Many at once and after each other: the same first process, the same descriptors, nobody else in sight."""
-    first = await Deed("inspect").done(within_walls)
-    again = await asyncio.gather(*(Deed("inspect").done(within_walls) for _ in range(8)))
+    first = await Deed("inspect").done(isolated_sandbox)
+    again = await asyncio.gather(*(Deed("inspect").done(isolated_sandbox) for _ in range(8)))
     assert [words for words in again if words != first] == []
     assert first["process"] == 1
 

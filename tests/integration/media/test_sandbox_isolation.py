@@ -36,23 +36,23 @@ def canary(tmp_path: Path) -> Path:
     return canary
 
 
-async def test_no_way_out(within_walls: Sandbox, server: socket.socket, canary: Path, output: Path) -> None:
+async def test_no_way_out(isolated_sandbox: Sandbox, server: socket.socket, canary: Path, output: Path) -> None:
     options = {
         "file": str(canary),
         "folder": str(canary.parent),
         "port": server.getsockname()[1],
         "process": os.getpid(),
     }
-    words = await Deed("look_around", options, output=output).done(within_walls)
+    words = await Deed("look_around", options, output=output).done(isolated_sandbox)
     # Inside there is a network of its own, on which it may listen as it likes: nobody else is there.
     assert words["open"] == ["listen"]
     with pytest.raises(BlockingIOError):
         server.accept()
 
 
-async def test_what_a_child_finds(walled: IsolationLevel, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_child_finds(isolation_level: IsolationLevel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOUCHLINE_CLUSTER_SECRET", "hidden")
-    async with misbehaving(walled) as sandbox:
+    async with misbehaving(isolation_level) as sandbox:
         words = await Deed("inspect").done(sandbox)
     assert words["user"] not in (0, os.geteuid())
     assert words["folder"] == "/"
@@ -87,6 +87,6 @@ async def test_missing_walls_are_told_once(caplog: pytest.LogCaptureFixture) -> 
 
 
 async def test_missing_walls_can_be_refused() -> None:
-    async with Sandbox(MediaSettings(require_walls=True), MISBEHAVING, [IsolationLevel.BARE]) as bare:
+    async with Sandbox(MediaSettings(require_isolation=True), MISBEHAVING, [IsolationLevel.BARE]) as bare:
         with pytest.raises(SetupError, match="missing: network, files, processes"):
             await bare.run(Task("inspect", LIMITS), object)

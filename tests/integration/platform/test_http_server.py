@@ -31,7 +31,7 @@ LONG = timedelta(hours=1)
 PATIENT = HttpLimits(LONG, LONG, LONG, LONG)
 WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100000\r\n\r\n"
-PATIENCE_S = 30
+TIMEOUT_S = 30
 
 
 async def answer(request: Request) -> Response:
@@ -93,7 +93,7 @@ async def opened(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def rest(reader: asyncio.StreamReader) -> bytes:
     """What still comes until the other side closes; nothing when it breaks off."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         try:
             return await reader.read()
         except ConnectionResetError:
@@ -149,7 +149,7 @@ async def test_who_sends_slowly_is_not_waited_for(
         await asyncio.gather(sending, return_exceptions=True)
         writer.close()
         assert b"500" not in said
-        async with asyncio.timeout(PATIENCE_S):  # and others are served
+        async with asyncio.timeout(TIMEOUT_S):  # and others are served
             reader, writer = await opened(port)
             writer.write(WHOLE)
             assert (await reader.readline()).endswith(b"200 OK\r\n")
@@ -173,7 +173,7 @@ async def test_who_does_not_read_is_dropped() -> None:
     async with running(replace(PATIENT, send_timeout=SHORT)) as server:
         with socket.create_connection(("127.0.0.1", port_of(server))) as client:
             client.sendall(b"GET /flood HTTP/1.1\r\nHost: here\r\n\r\n")
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_S):
                 while not server.server_state.total_requests and not server.server_state.connections:
                     await asyncio.sleep(LOOK_AGAIN_S)
                 while server.server_state.connections:
@@ -202,7 +202,7 @@ async def test_idle_connections_make_room() -> None:
         idle = [await opened(port) for _ in range(100)]
         reader, writer = await opened(port)
         writer.write(WHOLE)
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             assert (await reader.readline()).endswith(b"200 OK\r\n")
         for _, one in [*idle, (reader, writer)]:
             one.close()
@@ -218,7 +218,7 @@ async def test_slow_bodies_make_room(caplog: pytest.LogCaptureFixture) -> None:
         slow = [await opened(port) for _ in range(100)]
         for _, writer in slow:
             writer.write(POST + b"x")
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             for _ in range(100):
                 reader, writer = await opened(port)
                 writer.write(WHOLE)

@@ -114,7 +114,7 @@ async def test_a_window_that_moves_on(tmp_path: Path) -> None:
 
 
 async def test_a_recording_that_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "LEAST_PATIENCE_S", 0.0)
+    monkeypatch.setattr(segments, "LEAST_TIMEOUT_S", 0.0)
     playlist = tmp_path / "index.m3u8"
     playlist.write_text("#EXTM3U\n" + ONE)
     with pytest.raises(Unavailable, match="has stopped"):

@@ -15,7 +15,7 @@ from touchline.media.sandbox import Pause
 from touchline.platform.foreground import Foreground, open_foreground
 from touchline.process.queue.background import Allowance, yield_to_foreground
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def yielding(pause: Pause, foreground: Foreground, longest: timedelta) -> 
 
 
 async def until(look: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not look():
             await asyncio.sleep(0.01)
 

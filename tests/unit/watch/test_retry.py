@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from touchline.watch.temporal import FIRST_PAUSE, LONGEST_PAUSE, PATIENCE, pause
+from touchline.watch.temporal import FIRST_PAUSE, LONGEST_PAUSE, TIMEOUT, pause
 
 
 def test_pauses_grow_to_a_limit() -> None:
@@ -14,7 +14,7 @@ def test_pauses_grow_to_a_limit() -> None:
 
 def test_a_history_stays_short_while_it_waits() -> None:
     rounds, waited = 0, timedelta(0)
-    while waited < PATIENCE:
+    while waited < TIMEOUT:
         waited += pause(rounds)
         rounds += 1
     assert rounds < 20

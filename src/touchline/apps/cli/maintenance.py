@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 DAMAGED = 1  # the exit code when something stays wrong
-TOLD_EVERY_S = 5.0
+REPORT_EVERY_S = 5.0
 SHORTEST_GRACE = timedelta(hours=1)
 Grace = Annotated[
     timedelta,
@@ -101,20 +101,20 @@ async def _fsck(after: str, grace: timedelta, repair: bool, thorough: bool) -> F
         clock = SystemClock()
         inventories = NodeInventories(http, InventoryTokens(wiring.cluster_secret(loaded)), clock)
         parts = database, objects, VideoHoldingsOf(database), settings.serve, clock, grace, inventories
-        return await Fsck(*parts, repair=repair, thorough=thorough, tell=_telling()).run(after)
+        return await Fsck(*parts, repair=repair, thorough=thorough, on_progress=_progress_printer()).run(after)
 
 
-def _telling() -> Callable[[FsckReport], None]:
+def _progress_printer() -> Callable[[FsckReport], None]:
     """How far it has come, now and then; and where another run would go on."""
-    told = time.monotonic()
+    reported = time.monotonic()
 
-    def tell(report: FsckReport) -> None:
-        nonlocal told
-        if time.monotonic() - told > TOLD_EVERY_S:
-            told = time.monotonic()
+    def print_progress(report: FsckReport) -> None:
+        nonlocal reported
+        if time.monotonic() - reported > REPORT_EVERY_S:
+            reported = time.monotonic()
             progress(f"{report.artifacts} artifacts, {sum(report.found.values())} damages; --after {report.reached}")
 
-    return tell
+    return print_progress
 
 
 def _plain(text: str) -> str:

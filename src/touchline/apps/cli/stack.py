@@ -55,7 +55,7 @@ def up(detach: Detach = False, as_json: AsJson = False, detached: Detached = Fal
     from touchline.platform.stack.status import stack_report
 
     greetings: list[str] = []
-    stack = _stack(greetings.append if as_json else show, tell=_silently if detached else progress)
+    stack = _stack(greetings.append if as_json else show, report=_silently if detached else progress)
     greet = no_hook if detached else stack.on_ready
 
     async def on_ready(where: Endpoints) -> None:
@@ -154,11 +154,11 @@ def _silently(text: str) -> None:
     """The supervisor's log has it as well."""
 
 
-def _stack(greet: Callable[[str], None], tell: Callable[[str], None] = progress) -> Stack:
+def _stack(greet: Callable[[str], None], report: Callable[[str], None] = progress) -> Stack:
     from touchline.apps import up as composition
     from touchline.apps.settings import load
 
-    return composition.stack(load(), tell, greet)
+    return composition.stack(load(), report, greet)
 
 
 def _settings() -> Settings:

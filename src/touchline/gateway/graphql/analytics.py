@@ -265,7 +265,7 @@ PARTS = frozenset({"segments", "parameterUpdates"})
 class SessionQueries:
     @strawberry.field(description="Null while there is no session.")
     async def session_span(self, info: Info) -> SessionSpan | None:
-        found = await _answers(info).span(info.context.principal.tenant_id)
+        found = await _analytics(info).span(info.context.principal.tenant_id)
         return SessionSpan(first=moment(found.since_ms), last=moment(found.until_ms)) if found else None
 
     @strawberry.field(description="Outcomes and latencies of all selected sessions together.")
@@ -274,8 +274,8 @@ class SessionQueries:
         info: Info,
         filter: SessionFilter | None = None,  # noqa: A002  its name in the schema
     ) -> SessionSummary:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return summary_of(await answers.summary(tenant, filter_of(filter), metrics_of(info.selected_fields)))
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
+        return summary_of(await analytics.summary(tenant, filter_of(filter), metrics_of(info.selected_fields)))
 
     @strawberry.field(description="The same over time, for every bucket of the range; at most 1,000 buckets.")
     async def session_series(
@@ -284,8 +284,8 @@ class SessionQueries:
         filter: SessionFilter | None = None,  # noqa: A002
         bucket_seconds: int | None = None,
     ) -> list[SessionBucket]:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        found = await answers.series(tenant, filter_of(filter), bucket_seconds)
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
+        found = await analytics.series(tenant, filter_of(filter), bucket_seconds)
         return [bucket_of(bucket, found.seconds) for bucket in found.buckets]
 
     @strawberry.field(description="The distribution of one latency.")
@@ -295,8 +295,8 @@ class SessionQueries:
         metric: Metric,
         filter: SessionFilter | None = None,  # noqa: A002
     ) -> SessionDistribution:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return distribution_of(await answers.distribution(tenant, filter_of(filter), metric))
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
+        return distribution_of(await analytics.distribution(tenant, filter_of(filter), metric))
 
     @strawberry.field(
         description="Sessions grouped by one property, largest groups first; hours in "
@@ -309,9 +309,9 @@ class SessionQueries:
         filter: SessionFilter | None = None,  # noqa: A002
         first: int = GROUPS,
     ) -> list[SessionGroup]:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
         metrics = metrics_of(info.selected_fields)
-        return [group_of(group) for group in await answers.breakdown(tenant, filter_of(filter), by, first, metrics)]
+        return [group_of(group) for group in await analytics.breakdown(tenant, filter_of(filter), by, first, metrics)]
 
     @strawberry.field(
         description="The groups with the most swaps, the most unexcused failures, or the highest 95th "
@@ -327,9 +327,9 @@ class SessionQueries:
         at_least: int = 1,
     ) -> list[SessionGroup]:
         """`at_least` sessions make a group worth comparing."""
-        answers, tenant = _answers(info), info.context.principal.tenant_id
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
         board = rules.Board(kind, by, first, at_least, metrics_of(info.selected_fields))
-        return [group_of(group) for group in await answers.leaders(tenant, filter_of(filter), board)]
+        return [group_of(group) for group in await analytics.leaders(tenant, filter_of(filter), board)]
 
     @strawberry.field(description="`totalCount` counts up to 10,000.")
     async def workflow_sessions_connection(
@@ -339,13 +339,13 @@ class SessionQueries:
         filter: SessionFilter | None = None,  # noqa: A002
         order_by: Order = Order.LATEST,
     ) -> Connection[WorkflowSession]:
-        answers, context = _answers(info), info.context
+        analytics, context = _analytics(info), info.context
         cursor = context.cursor(f"sessions {order_by}")
         asked = window(page, cursor)
         places = {"after": _place(asked.after), "before": _place(asked.before)}
         parts = asks_for(PARTS, info.selected_fields)
         wanted = rules.SessionWindow(asked.size, from_the_end=asked.from_the_end, with_parts=parts, **places)
-        found = await answers.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
+        found = await analytics.page(context.principal.tenant_id, filter_of(filter), order_by, wanted)
         nodes = [session_of(session) for session in found.sessions]
         behind, ahead = asked.after is not None, asked.before is not None
         has_next, has_previous = (ahead, found.more) if asked.from_the_end else (found.more, behind)
@@ -354,7 +354,7 @@ class SessionQueries:
 
     @strawberry.field
     async def workflow_session(self, info: Info, id: strawberry.ID) -> WorkflowSession | None:  # noqa: A002
-        found = await _answers(info).session(info.context.principal.tenant_id, id)
+        found = await _analytics(info).session(info.context.principal.tenant_id, id)
         return session_of(found) if found else None
 
     @strawberry.field(description="What was delivered in a period, by time of arrival. Default: the last days.")
@@ -364,20 +364,20 @@ class SessionQueries:
         since: Annotated[datetime | None, strawberry.argument(name="from")] = None,
         until: Annotated[datetime | None, strawberry.argument(name="to")] = None,
     ) -> IngestQuality:
-        answers, tenant = _answers(info), info.context.principal.tenant_id
-        return quality_of(await answers.quality(tenant, rules.Filter(since=since, until=until)))
+        analytics, tenant = _analytics(info), info.context.principal.tenant_id
+        return quality_of(await analytics.quality(tenant, rules.Filter(since=since, until=until)))
 
     @strawberry.field(description="Newest first, forwards only. `totalCount` counts up to 10,000.")
     async def quarantined_events_connection(
         self, info: Info, page: PageInput | None = None, reason: str | None = None
     ) -> Connection[QuarantinedEvent]:
-        answers, context = _answers(info), info.context
+        analytics, context = _analytics(info), info.context
         cursor = context.cursor("quarantined events")
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
             raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
         after = rules.QuarantinePlace.from_bytes(asked.after) if asked.after else None
-        found = await answers.quarantined(
+        found = await analytics.quarantined(
             context.principal.tenant_id, rules.QuarantineWindow(asked.size, after, reason)
         )
         nodes = [quarantined_of(event) for event in found.events]
@@ -385,7 +385,7 @@ class SessionQueries:
         return connection(rows, nodes, lambda event: event.place.to_bytes(), cursor)
 
 
-def _answers(info: Info) -> SessionAnalytics:
+def _analytics(info: Info) -> SessionAnalytics:
     info.context.principal.require(Scope.READ)
     return info.context.composition.sources.sessions
 

@@ -241,7 +241,7 @@ async def _delete(info: Info, artifact_hash: str) -> DeletedClip:
 async def _clips(info: Info, records: Sequence[Record]) -> list[Clip]:
     lifecycles = await lifecycles_of(info, [record.artifact_hash for record in records])
     tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
-    return [clip_of(record, life, tenant_id, links) for record, life in zip(records, lifecycles, strict=True)]
+    return [clip_of(record, lifecycle, tenant_id, links) for record, lifecycle in zip(records, lifecycles, strict=True)]
 
 
 def clip_of(record: Record, lifecycle: Lifecycle, tenant_id: TenantId, links: MediaLinks) -> Clip:

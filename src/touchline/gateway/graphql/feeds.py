@@ -241,7 +241,7 @@ class Feeds:
         history = EventHistory(store, after)
         async for event in history.until(None):
             yield event
-        listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_patience)
+        listener = Listener(close, asyncio.Queue(self._settings.queue_events), self._settings.queue_timeout)
         with self._joined(kind, store, listener, history.position) as joined:
             async for event in history.until(joined):
                 yield event

@@ -186,7 +186,7 @@ async def _delete(info: Info, dvr_hash: str) -> DeletedDvr:
 
 async def _recordings(info: Info, records: Sequence[Recording]) -> list[DvrRecording]:
     lifecycles = await lifecycles_of(info, [record.artifact_hash for record in records])
-    return [recording_of(record, life) for record, life in zip(records, lifecycles, strict=True)]
+    return [recording_of(record, lifecycle) for record, lifecycle in zip(records, lifecycles, strict=True)]
 
 
 def recording_of(record: Recording, lifecycle: Lifecycle) -> DvrRecording:

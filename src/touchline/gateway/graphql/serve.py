@@ -441,7 +441,7 @@ async def _delete_vod(info: Info, artifact_hash: str) -> DeletedVod:
 async def _vods(info: Info, uploads: Sequence[Upload]) -> list[Vod]:
     lifecycles = await lifecycles_of(info, [upload.artifact_hash for upload in uploads])
     tenant_id, links = info.context.principal.tenant_id, info.context.composition.media.links
-    return [vod_of(upload, life, tenant_id, links) for upload, life in zip(uploads, lifecycles, strict=True)]
+    return [vod_of(upload, lifecycle, tenant_id, links) for upload, lifecycle in zip(uploads, lifecycles, strict=True)]
 
 
 async def lifecycles_of(info: Info, hashes: Sequence[str]) -> Sequence[Lifecycle]:

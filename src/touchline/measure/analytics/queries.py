@@ -42,7 +42,7 @@ def _sessions(source: AnalyticsSource) -> str:
     return f"FROM session_rows FINAL\nWHERE {source.where.sql}{others}"
 
 
-def _sums(summed: RollupPart) -> str:
+def _rollups(summed: RollupPart) -> str:
     return f"FROM session_sums\nWHERE {OF_DAYS}{'' if summed.key is None else OF_KEY}"
 
 
@@ -54,7 +54,7 @@ def _counted(source: AnalyticsSource, keys: tuple[str, str], metrics: Sequence[M
     found = f"SELECT {own} AS group_key, {', '.join(columns)}\n{_sessions(source)}"
     if source.summed:
         names = [*TALLY, *summed(metrics)]
-        found += f"\nUNION ALL\nSELECT {of_sum} AS group_key, {', '.join(names)}\n{_sums(source.summed)}"
+        found += f"\nUNION ALL\nSELECT {of_sum} AS group_key, {', '.join(names)}\n{_rollups(source.summed)}"
     return f"FROM (\n{found}\n)"
 
 
@@ -116,9 +116,9 @@ def distribution(source: AnalyticsSource, metric: Metric) -> str:
         f"SELECT assumeNotNull({metric}) AS value, toUInt32(1) AS weight\n{_sessions(source)} AND {metric} IS NOT NULL"
     )
     if source.summed:
-        of_sums = f"SELECT {metric}_lows, {metric}_weights\n{_sums(source.summed)}"
+        of_rollups = f"SELECT {metric}_lows, {metric}_weights\n{_rollups(source.summed)}"
         parts = f"{metric}_lows AS value, {metric}_weights AS weight"
-        found += f"\nUNION ALL\nSELECT value, weight FROM ({of_sums}) ARRAY JOIN {parts}"
+        found += f"\nUNION ALL\nSELECT value, weight FROM ({of_rollups}) ARRAY JOIN {parts}"
     lows = f"quantilesExactWeighted({', '.join(map(str, LEVELS))})({low('value')}, weight)"
     return f"""
 SELECT roundDown(toFloat64(value), {{edges:Array(Float64)}}) AS from_ms,

@@ -40,7 +40,7 @@ class SessionAnalytics:
         clock: Clock | None = None,
     ) -> None:
         self._store = AnalyticsStore(analytics)
-        self._sums = RollupStore(analytics)
+        self._rollups = RollupStore(analytics)
         self._details = TimelineStore(analytics, sessions or SessionSettings())
         self._intake = IngestQualityStore(analytics)
         self._exports = ExportStore(analytics)
@@ -130,12 +130,12 @@ class SessionAnalytics:
         """With those sums that know what is asked for and hold all that was written: of weeks, unless days matter."""
         question, summed_by = self._question(wanted), grouping(wanted, by)
         whole = whole_days(question.covered) if summed_by else None
-        known = await self._sums.fresh(tenant_id, *whole) if whole else None
+        known = await self._rollups.fresh(tenant_id, *whole) if whole else None
         if not summed_by or not known:
             return AnalyticsSource(question.where)
         found = part(summed_by, question.covered, known)
         if not daily:
-            there = await self._sums.weeks(tenant_id, [week.name for week in weeks(known)])
+            there = await self._rollups.weeks(tenant_id, [week.name for week in weeks(known)])
             found = replace(found, days=by_weeks(known, there))
         return AnalyticsSource(question.where, found)
 

@@ -64,7 +64,7 @@ _NAMES = ("sessions", "known", "success", "excused", "unexcused", "swapped", "er
 class AnalyticsStore:
     def __init__(self, analytics: Analytics) -> None:
         self._analytics = analytics
-        self._sums = RollupStore(analytics)
+        self._rollups = RollupStore(analytics)
 
     async def summary(
         self, tenant_id: TenantId, source: queries.AnalyticsSource, metrics: Sequence[rules.Metric]
@@ -137,7 +137,7 @@ class AnalyticsStore:
         listing = queries.SessionListing(source.where.sql, between, order, window)
         values = source.where.values | values | {"limit": window.size + 1}
         if source.summed and not window.from_the_end and not window.before:
-            reach = await self._sums.reach(tenant_id, source.summed, _asked(order, window))
+            reach = await self._rollups.reach(tenant_id, source.summed, _asked(order, window))
             if reach:
                 near = replace(listing, reach=reach)
                 found = _page(await self._rows(tenant_id, queries.page(near), {**values, **_reach(near)}), window)

@@ -300,7 +300,7 @@ class FoldService:
         async with self._database.transaction(tenant_id) as transaction:
             store = DeliveryStore(transaction.connection)
             now_ms = latest_believed(self._clock.now(), timedelta(0))
-            yield FoldLock(await store.number(), now_ms, store.still) if await store.alone() else None
+            yield FoldLock(await store.number(), now_ms, store.still) if await store.try_lock() else None
 
     async def _take(self, tenant_id: TenantId, number: int) -> Sequence[TakenDelivery]:
         """In a transaction of its own: that a pass has begun must be known if it does not end."""

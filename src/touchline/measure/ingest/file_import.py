@@ -42,24 +42,24 @@ class ImportedFile:
     counted: RecordCounts
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 Result = TypeVar("Result")
 
 
-async def import_file(ingest: IngestService, tenant_id: TenantId, path: Path, tell: Tell) -> ImportedFile:
+async def import_file(ingest: IngestService, tenant_id: TenantId, path: Path, report: Report) -> ImportedFile:
     """Delivery by delivery, each kept before the next. Parts that are away are waited for, a while."""
     with ExitStack() as stack:
         prefix, file, size = await asyncio.to_thread(_opened, path, stack)
-        known = await _retry(lambda: ingest.known(tenant_id, prefix), tell)
+        known = await _retry(lambda: ingest.known(tenant_id, prefix), report)
         batches = repeated = records = 0
         for delivery in deliveries(prefix, split_file(file, size)):
             if delivery.batch_id in known:
                 repeated += 1
             else:
-                await _retry(lambda one=delivery: ingest.take(tenant_id, one), tell)
+                await _retry(lambda one=delivery: ingest.take(tenant_id, one), report)
             batches, records = batches + 1, records + len(delivery.records)
-            tell(f"{path}: {records} records")
-        counted = await _retry(lambda: ingest.count(tenant_id, prefix), tell)
+            report(f"{path}: {records} records")
+        counted = await _retry(lambda: ingest.count(tenant_id, prefix), report)
         return ImportedFile(str(path), batches, repeated, counted)
 
 
@@ -108,14 +108,14 @@ def _unpacked(path: Path, file: IO[bytes], stack: ExitStack) -> IO[bytes]:
     return plain
 
 
-async def _retry(work: Callable[[], Awaitable[Result]], tell: Tell) -> Result:
+async def _retry(work: Callable[[], Awaitable[Result]], report: Report) -> Result:
     """Retries transient errors until the time limit."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + RETRY_LIMIT.total_seconds()
     return await retry_transient(
         work,
         FIRST_DELAY,
-        on_failure=lambda error: tell(f"waiting: {error}"),
+        on_failure=lambda error: report(f"waiting: {error}"),
         may_continue=lambda: loop.time() <= deadline,
         longest_delay=LONGEST_DELAY,
     )

@@ -70,7 +70,7 @@ SELECT tenant_id, batch_id, records, reading FROM measure.batches
 
 WAITING: LiteralString = "SELECT DISTINCT tenant_id AS id FROM measure.batches WHERE state = 'stored' LIMIT 1000"
 
-ALONE: LiteralString = """
+TRY_LOCK: LiteralString = """
 -- Ends with its transaction, and that with its connection: a process that dies holds up nobody.
 SELECT pg_try_advisory_xact_lock(hashtextextended('measure.fold/' || platform.current_tenant()::text, 0)) AS got
 """
@@ -176,9 +176,9 @@ class DeliveryStore:
     async def waiting(self) -> list[UUID]:
         return [tenant.id for tenant in await fetch_all(self._connection, _Tenant, WAITING)]
 
-    async def alone(self) -> bool:
+    async def try_lock(self) -> bool:
         """Whether this transaction is now the only one that folds for its tenant."""
-        [got] = await (await self._connection.execute(ALONE)).fetchone() or (False,)
+        [got] = await (await self._connection.execute(TRY_LOCK)).fetchone() or (False,)
         return got
 
     async def still(self) -> None:

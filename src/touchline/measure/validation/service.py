@@ -38,8 +38,8 @@ PAGE = 1000
 BEHIND_ALL = "\x7f"  # names of deliveries are visible characters
 LISTED = "counters_add_up"
 LISTED_WHAT = "every record that was delivered is counted, once"
-SUMS = "sums_agree"
-SUMS_WHAT = "what is summed by day and week is what the sessions give"
+ROLLUPS = "sums_agree"
+ROLLUPS_WHAT = "what is summed by day and week is what the sessions give"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class FactValidation:
 
     async def _summed(self, tenant_id: TenantId) -> Finding:
         """Day by day and week by week: those that answers are made of now."""
-        store, finding = RollupStore(self._analytics), Finding(SUMS, SUMS_WHAT, 0, ())
+        store, finding = RollupStore(self._analytics), Finding(ROLLUPS, ROLLUPS_WHAT, 0, ())
         known = await store.fresh(tenant_id, *EVERY_DAY)
         for day, made in sorted(known.items()):
             finding = finding.with_(_of_sum(day, await store.wrong_of_day(tenant_id, day, made)))
@@ -186,7 +186,7 @@ def _beside(found: StoredCounts, listed: int) -> str:
 
 def _of_sum(day: date, wrong: Sequence[str]) -> Finding:
     examples = tuple(Example(day.isoformat(), what) for what in wrong[:MOST_EXAMPLES])
-    return Finding(SUMS, SUMS_WHAT, len(wrong), examples)
+    return Finding(ROLLUPS, ROLLUPS_WHAT, len(wrong), examples)
 
 
 def _nothing(name: str) -> Finding:
@@ -226,7 +226,7 @@ class FactRepair:
         await self._deliveries(tenant_id, repaired)
         await self._artifact_events(tenant_id, repaired)
         await self._sessions(tenant_id, repaired)
-        await self._sums(tenant_id, repaired)
+        await self._rollups(tenant_id, repaired)
         return repaired
 
     async def _deliveries(self, tenant_id: TenantId, repaired: RepairReport) -> None:
@@ -295,7 +295,7 @@ class FactRepair:
         }
         return set[str]().union(*wrong.values()) - (wrong[ROWS_HAVE_EVENTS] if spare else set[str]())
 
-    async def _sums(self, tenant_id: TenantId, repaired: RepairReport) -> None:
+    async def _rollups(self, tenant_id: TenantId, repaired: RepairReport) -> None:
         """A day that is noted as written is summed again; until then its rows are read."""
         wrong = await self._wrong_days(tenant_id)
         if wrong:

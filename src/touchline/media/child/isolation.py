@@ -13,7 +13,7 @@ from touchline.media.model import SandboxIsolation
 
 from .channel import Channel
 
-PATIENCE_S = 2.0
+TIMEOUT_S = 2.0
 
 import_module("encodings.idna")  # sockets want it, and by then it may be out of reach
 
@@ -31,7 +31,7 @@ def check_isolation(options: dict[str, Any], channel: Channel) -> SandboxIsolati
 
 def _reaches(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
+        socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S).close()
     except OSError:
         return False
     return True

@@ -43,8 +43,8 @@ def launch(cell: IsolatedLaunch) -> Launch:
     zygote = [sys.executable, "-s", "-P", "-B", "-m", cell.program.module]
     if cell.bubblewrap is None or cell.enclosure is IsolationLevel.BARE:
         return Launch(zygote, ROOT, _environment(cell.program), niceness=cell.program.niceness)
-    walled = [str(cell.bubblewrap), *_isolation_options(cell), "--", *zygote]
-    return Launch(walled, ROOT, _environment(cell.program), niceness=cell.program.niceness)
+    command = [str(cell.bubblewrap), *_isolation_options(cell), "--", *zygote]
+    return Launch(command, ROOT, _environment(cell.program), niceness=cell.program.niceness)
 
 
 def _environment(runs: Program) -> dict[str, str]:

@@ -192,7 +192,7 @@ Completed = Callable[[OutputFile], None]  # takes each file that is whole, while
 
 
 class IsolationLevel(StrEnum):
-    """How a child is walled in, the strongest first."""
+    """How strictly a child is isolated, the strictest first."""
 
     ROOT = "root"  # bubblewrap, started by root; the child becomes another user of the machine
     NAMESPACE = "namespace"  # bubblewrap, in a user namespace; the child has another id inside of it

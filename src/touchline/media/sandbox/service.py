@@ -71,7 +71,7 @@ CHILD = Program()
 NICEST = 19  # of a session of its own, for which the system has no other way to stand back
 HINT = (
     "Allow user namespaces (kernel.unprivileged_userns_clone, or the container's seccomp profile), "
-    "or set `media.require_walls` to false."
+    "or set `media.require_isolation` to false."
 )
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class Sandbox:
 
     async def _standing(self) -> StartedSandbox:
         settled = await self._settle()
-        if settled.isolation.missing and self.settings.require_walls:
+        if settled.isolation.missing and self.settings.require_isolation:
             why = f"missing: {', '.join(settled.isolation.missing)}; {settled.why_not_more}"
             raise SetupError("the sandbox for videos could not start", why=why, hint=HINT)
         return settled

@@ -114,7 +114,7 @@ class Heartbeats:
     async def _renew_forever(self, main: asyncio.AbstractEventLoop, ready: asyncio.Event) -> None:
         self._thread_loop, self._wakeup = asyncio.get_running_loop(), Wakeup()
         main.call_soon_threadsafe(ready.set)
-        async with self._queue.alone() as queue:
+        async with self._queue.dedicated() as queue:
             while not self._stopping:
                 await self._wakeup.wait(self._settings.heartbeat_interval)
                 if self._leases and not self._stopping:

@@ -50,8 +50,8 @@ def failure_of(error: BaseException) -> FailureReason:
 
 def is_worth_reporting(percent: int, reported_percent: int, elapsed_s: float) -> bool:
     """Every five percent, but at most every half second; and every two seconds if there was any progress."""
-    patience_s = MIN_REPORT_INTERVAL_S if percent - reported_percent >= REPORT_STEP_PERCENT else MAX_REPORT_INTERVAL_S
-    return percent > reported_percent and elapsed_s >= patience_s
+    interval_s = MIN_REPORT_INTERVAL_S if percent - reported_percent >= REPORT_STEP_PERCENT else MAX_REPORT_INTERVAL_S
+    return percent > reported_percent and elapsed_s >= interval_s
 
 
 def remaining_s(percent: int | None, elapsed_s: float) -> float | None:
@@ -182,7 +182,7 @@ class Alert:
     threshold: float
     changed_at: datetime
     revision: int
-    told: bool
+    reported: bool
     tries: int
 
 

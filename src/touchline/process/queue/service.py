@@ -183,7 +183,7 @@ class Queue:
     lease: timedelta
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[Queue]:
+    async def dedicated(self) -> AsyncGenerator[Queue]:
         """The same queue with a dedicated connection."""
         async with self.database.dedicated() as database:
             yield replace(self, database=database)

@@ -317,22 +317,22 @@ SELECT tenant_id, job_type::text,
     OR finished_at > now() - interval '1 hour'
  GROUP BY tenant_id, job_type
 """
-_COLUMNS: LiteralString = "tenant_id, kind, job_type, raised, value, threshold, changed_at, revision, told, tries"
+_COLUMNS: LiteralString = "tenant_id, kind, job_type, raised, value, threshold, changed_at, revision, reported, tries"
 KNOWN: LiteralString = f"SELECT {_COLUMNS} FROM process.job_alerts WHERE raised"
 UNDELIVERED: LiteralString = f"""
-SELECT {_COLUMNS} FROM process.job_alerts WHERE NOT told AND tries < %(most)s ORDER BY changed_at LIMIT 100
+SELECT {_COLUMNS} FROM process.job_alerts WHERE NOT reported AND tries < %(most)s ORDER BY changed_at LIMIT 100
 """
 RECORD: LiteralString = f"""
 INSERT INTO process.job_alerts AS a (tenant_id, kind, job_type, raised, value, threshold)
 VALUES (%(tenant_id)s, %(kind)s, %(job_type)s, %(raised)s, %(value)s, %(threshold)s)
 ON CONFLICT (tenant_id, kind, job_type) DO UPDATE
    SET raised = excluded.raised, value = excluded.value, threshold = excluded.threshold, changed_at = now(),
-       revision = a.revision + 1, told = false, tries = 0
+       revision = a.revision + 1, reported = false, tries = 0
 RETURNING {_COLUMNS}
 """
 RECORD_DELIVERY: LiteralString = """
 -- Only if it is still the alert that was sent: it may have changed meanwhile.
-UPDATE process.job_alerts SET told = %(told)s, tries = tries + 1
+UPDATE process.job_alerts SET reported = %(reported)s, tries = tries + 1
  WHERE tenant_id = %(tenant_id)s AND kind = %(kind)s AND job_type = %(job_type)s AND revision = %(revision)s
 """
 
@@ -369,7 +369,7 @@ class AlertStore:
 
     async def record_delivery(self, alert: Alert, *, delivered: bool) -> None:
         values = {
-            "told": delivered,
+            "reported": delivered,
             "tenant_id": alert.tenant_id,
             "kind": alert.kind,
             "job_type": alert.job_type,

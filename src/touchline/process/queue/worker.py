@@ -98,7 +98,7 @@ class CompletionBatcher:
     @asynccontextmanager
     async def connected(self) -> AsyncGenerator[None]:
         """With a dedicated connection."""
-        async with self._queue.alone() as self._queue:
+        async with self._queue.dedicated() as self._queue:
             yield
 
     def complete(self, done: JobCompletion) -> asyncio.Future[None]:
@@ -387,7 +387,7 @@ class Worker:
 
     async def run(self) -> None:
         # Claims, completions and heartbeats have dedicated connections, so their statements are prepared only once.
-        async with self._queue.alone() as self._claims, self._completions.connected(), self._heartbeats.running():
+        async with self._queue.dedicated() as self._claims, self._completions.connected(), self._heartbeats.running():
             try:
                 async with asyncio.TaskGroup() as group:
                     background = [

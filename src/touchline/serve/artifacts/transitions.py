@@ -28,7 +28,7 @@ from . import rules
 from .store import ArtifactStore
 
 
-def tell(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:
+def announce(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:
     transaction.announce(rules.lifecycle(artifact), revision=artifact.revision)
     return artifact
 
@@ -41,7 +41,7 @@ async def move(
     reason: rules.Reason | None = None,
 ) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).move(artifact_hash, to, leaving, reason)
-    return changed and tell(transaction, changed)
+    return changed and announce(transaction, changed)
 
 
 async def store_original(transaction: Transaction, artifact_hash: ArtifactHash) -> rules.Artifact | None:
@@ -69,14 +69,14 @@ async def finish(
     if changed is None:
         return None
     await _keep_record(transaction, found, changed)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 async def republish(
     transaction: Transaction, found: rules.Artifact, run: rules.JobRun, made: rules.Rendition
 ) -> rules.Artifact | None:
     changed = await ArtifactStore(transaction).republish(found, run, made)
-    return changed and tell(transaction, changed)
+    return changed and announce(transaction, changed)
 
 
 async def fail(
@@ -97,7 +97,7 @@ async def fail(
             await RecordingStore(transaction).end(artifact_hash, until - changed.retention, until)
         case ArtifactType.UPLOAD:
             await RegistryStore(transaction).keep_until(artifact_hash, changed.retention_until or until)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 async def progress(
@@ -107,7 +107,7 @@ async def progress(
     if changed is None:
         return None
     await _keep_record(transaction, found, changed)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: datetime) -> rules.Artifact | None:
@@ -115,7 +115,7 @@ async def delete(transaction: Transaction, artifact_hash: ArtifactHash, now: dat
     if changed is None:
         return None
     await _record(transaction, changed).delete(artifact_hash, now)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 async def expire(transaction: Transaction, hashes: Sequence[ArtifactHash], now: datetime) -> Sequence[rules.Artifact]:
@@ -123,7 +123,7 @@ async def expire(transaction: Transaction, hashes: Sequence[ArtifactHash], now: 
     gone = await ArtifactStore(transaction).expire(hashes, now)
     for record in (ClipStore(transaction), RegistryStore(transaction), RecordingStore(transaction)):
         await record.delete_many([artifact.artifact_hash for artifact in gone], now)
-    return [tell(transaction, artifact) for artifact in gone]
+    return [announce(transaction, artifact) for artifact in gone]
 
 
 # Who holds something of an artifact besides this plane, and answers a call for its purge.
@@ -155,7 +155,7 @@ async def undelete(
     if not await _record(transaction, changed).undelete(artifact_hash, changed.retention_until):
         return None
     transaction.announce(ArtifactUndeleted(artifact_hash=artifact_hash), revision=changed.revision)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 async def pin(transaction: Transaction, artifact_hash: ArtifactHash, *, pinned: bool) -> rules.Artifact | None:
@@ -187,7 +187,7 @@ async def begin_recording(
 ) -> rules.Artifact | None:
     """Its first media are there."""
     changed = await ArtifactStore(transaction).record(artifact_hash, started_at)
-    return changed and tell(transaction, changed)
+    return changed and announce(transaction, changed)
 
 
 async def end_recording(
@@ -199,12 +199,12 @@ async def end_recording(
         return None
     until = ended.ended_at + changed.retention
     await RecordingStore(transaction).end(artifact_hash, ended.ended_at, until)
-    return tell(transaction, changed)
+    return announce(transaction, changed)
 
 
 def _announce_stored(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:
     transaction.announce(rules.original_stored(artifact), revision=artifact.revision)
-    return tell(transaction, artifact)
+    return announce(transaction, artifact)
 
 
 async def _keep_record(transaction: Transaction, found: rules.Artifact, changed: rules.Artifact) -> None:

@@ -153,7 +153,7 @@ class ClipService:
         await clips.placed(clip.artifact_hash, now)
         if record.failed:
             await clips.reclaim_range(clip.artifact_hash, clip.expires_at)
-        transitions.tell(transaction, artifact)
+        transitions.announce(transaction, artifact)
         transaction.announce(rules.requested(clip, source.original_key), revision=clip.revision)
         return CreatedClip(clip, artifact.status, artifact.revision)
 

@@ -118,7 +118,7 @@ class Fsck:
     inventories: NodeInventories
     repair: bool = False
     thorough: bool = False  # read originals, and compare them with what was made of them
-    tell: Callable[[FsckReport], None] = lambda report: None
+    on_progress: Callable[[FsckReport], None] = lambda report: None
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(ASKED_AT_ONCE))
 
     async def run(self, after: str = "") -> FsckReport:
@@ -133,7 +133,7 @@ class Fsck:
                 report.artifacts += found.row is not None
                 report.objects += len(found.objects)
                 report.reached = max(report.reached, found.artifact_hash)
-            self.tell(report)
+            self.on_progress(report)
         for damages in (self._clip_files(), self._open_uploads(), self._refused(nodes)):
             async for damage in damages:
                 await self._settle(damage, None, report)

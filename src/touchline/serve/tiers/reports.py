@@ -106,7 +106,7 @@ class NodeReports:
         await store.hold(result.copy, command.node_id, now, manifest_key=result.manifest_key)
         turned = await store.frozen(artifact.artifact_hash, result.manifest_key, result.poster_key or None)
         if turned is not None:
-            transitions.tell(transaction, turned)
+            transitions.announce(transaction, turned)
         if not command.payload["keep"] and artifact.status is not ArtifactStatus.DELETED:
             await self._give_up_all(transaction, artifact)
 

@@ -171,7 +171,7 @@ def _is_present(copy: Copy) -> bool:
 async def settle(transaction: Transaction, artifact: Artifact, transfer: StorageTransfer | None) -> Artifact:
     """Its copies and its move as they are now, told to everybody when they changed."""
     changed = await CopyStore(transaction).settle(artifact.artifact_hash, transfer)
-    return transitions.tell(transaction, changed) if changed else artifact
+    return transitions.announce(transaction, changed) if changed else artifact
 
 
 async def give_up(transaction: Transaction, context: TierContext, copy: Copy, *, also_in_use: bool) -> bool:

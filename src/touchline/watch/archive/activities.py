@@ -29,7 +29,7 @@ from .store import ArchiveStore
 logger = logging.getLogger(__name__)
 
 LOST = "incoming_lost: the downloaded file is gone"
-PATIENCE = timedelta(minutes=1)  # before somebody else looks after a batch
+TIMEOUT = timedelta(minutes=1)  # before somebody else looks after a batch
 CHUNK, MOST_CHUNKS = 20, 10
 
 
@@ -136,7 +136,7 @@ class ArchiveActivities:
     async def resume_uploads(self) -> int:
         """Batches that wait, and whose workflow does not run: somebody died between writing one down and telling it."""
         resumed = 0
-        before, after = self.context.clock.now() - PATIENCE, None
+        before, after = self.context.clock.now() - TIMEOUT, None
         for _ in range(MOST_CHUNKS):
             with as_temporal_errors():
                 async with self.context.database.transaction(self.context.owner.tenant_id) as transaction:

@@ -110,7 +110,7 @@ class VideoAnalysis:
 
     def waiting(self) -> Judged:
         """For the workflow: it sleeps, and asks again."""
-        pause, longest = self.settings.validation_pause, self.settings.validation_patience
+        pause, longest = self.settings.validation_pause, self.settings.validation_timeout
         return Judged(VideoOutcome.WAITING, "validator unavailable", pause.total_seconds(), longest.total_seconds())
 
     async def fingerprint(self, same: SameFile, heartbeat: Heartbeat) -> Hashed:

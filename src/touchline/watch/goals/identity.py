@@ -29,7 +29,7 @@ class Sighting(Enum):
 class Item:
     """A goal of this poll: stored, listed, or both."""
 
-    told: FeedGoal  # now, or when it was last listed
+    reported: FeedGoal  # now, or when it was last listed
     sight: Sighting
     stored: StoredGoal | None = None
 
@@ -39,7 +39,7 @@ class Item:
 
     @property
     def moment(self) -> Moment:
-        return moment(self.told)
+        return moment(self.reported)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def _doubt(entry: FeedGoal, side: Side) -> int:
 
 def _known_again(stored: StoredGoal, entry: FeedGoal | None) -> Item:
     if entry is None:
-        return Item(stored.told, Sighting.MISSING, stored)
-    if identity(entry) is None and identity(stored.told) is not None:
-        return Item(stored.told, Sighting.GLIMPSED, stored)
+        return Item(stored.reported, Sighting.MISSING, stored)
+    if identity(entry) is None and identity(stored.reported) is not None:
+        return Item(stored.reported, Sighting.GLIMPSED, stored)
     return Item(entry, Sighting.LISTED, stored)
 
 
@@ -119,25 +119,25 @@ def _best_pairs(
 
 
 def _exactly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
-    return 0 if is_same(moment(entry), moment(stored.told)) and same_player(entry, stored.told) else None
+    return 0 if is_same(moment(entry), moment(stored.reported)) and same_player(entry, stored.reported) else None
 
 
 def _nearly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
     """The feed has corrected the minute."""
-    off = distance(moment(entry), moment(stored.told))
-    return off if is_near(moment(entry), moment(stored.told)) and same_player(entry, stored.told) else None
+    off = distance(moment(entry), moment(stored.reported))
+    return off if is_near(moment(entry), moment(stored.reported)) and same_player(entry, stored.reported) else None
 
 
 def _namelessly(entry: FeedGoal, stored: StoredGoal, _: Side) -> int | None:
-    if identity(entry) is not None or identity(stored.told) is not None:
+    if identity(entry) is not None or identity(stored.reported) is not None:
         return None
-    off = distance(moment(entry), moment(stored.told))
-    return off if is_near(moment(entry), moment(stored.told)) else None
+    off = distance(moment(entry), moment(stored.reported))
+    return off if is_near(moment(entry), moment(stored.reported)) else None
 
 
 def _in_its_place(entry: FeedGoal, stored: StoredGoal, side: Side) -> int | None:
     """The feed has forgotten who scored."""
-    there, here = moment(entry), moment(stored.told)
+    there, here = moment(entry), moment(stored.reported)
     is_one = is_near(there, here) and nothing_between(there, here, side.moments)
     return distance(there, here) if is_one and identity(entry) is None else None
 
@@ -153,20 +153,20 @@ def _with(items: list[Item], entry: FeedGoal, side: Side) -> list[Item]:
     """The goals with an entry that belongs to none of the stored ones: a new goal, or one that is there already."""
     seen = [item for item in items if item.is_seen]
     is_counted = side.total is not None and len(items) + 1 <= side.total
-    if not is_counted and any(_says_the_same(entry, item.told) for item in seen):
+    if not is_counted and any(_says_the_same(entry, item.reported) for item in seen):
         return items
     new = Item(entry, Sighting.LISTED)
     if is_counted or side.total is None or any(not item.is_seen and _may_follow(entry, item, side) for item in items):
         return [*items, new]
     near = [item for item in seen if is_near(moment(entry), item.moment)]
-    if any(identity(entry) is None or same_player(entry, item.told) for item in near):
+    if any(identity(entry) is None or same_player(entry, item.reported) for item in near):
         return items
     return [*_without_nameless(items, entry), new]
 
 
-def _says_the_same(entry: FeedGoal, told: FeedGoal) -> bool:
-    is_same_scorer = same_player(entry, told) or identity(entry) is None
-    return is_same_scorer and is_same(moment(entry), moment(told))
+def _says_the_same(entry: FeedGoal, reported: FeedGoal) -> bool:
+    is_same_scorer = same_player(entry, reported) or identity(entry) is None
+    return is_same_scorer and is_same(moment(entry), moment(reported))
 
 
 def _may_follow(entry: FeedGoal, item: Item, side: Side) -> bool:
@@ -179,12 +179,12 @@ def _without_nameless(items: list[Item], entry: FeedGoal) -> list[Item]:
     nameless = [
         item
         for item in items
-        if item.stored and item.is_seen and identity(item.told) is None and is_near(item.moment, moment(entry))
+        if item.stored and item.is_seen and identity(item.reported) is None and is_near(item.moment, moment(entry))
     ]
     if not nameless:
         return items
     gone = min(nameless, key=lambda item: distance(item.moment, moment(entry)))
-    return [Item(gone.told, Sighting.MISSING, gone.stored), *(item for item in items if item is not gone)]
+    return [Item(gone.reported, Sighting.MISSING, gone.stored), *(item for item in items if item is not gone)]
 
 
 # The running score: what is one goal, though several scorers are or were named for it, and which number it has.
@@ -215,13 +215,13 @@ def _possible_pairs(items: Sequence[Item], side: Side) -> list[tuple[Item, Item]
         for one, other in combinations(sorted(items, key=_place), 2)
         if is_near(one.moment, other.moment)
         and nothing_between(one.moment, other.moment, side.moments)
-        and not same_player(one.told, other.told)
+        and not same_player(one.reported, other.reported)
     ]
     return sorted(pairs, key=lambda pair: (not _were_one(*pair, side), distance(pair[0].moment, pair[1].moment)))
 
 
 def _place(item: Item) -> tuple[Moment, str]:
-    return item.moment, str(identity(item.told))
+    return item.moment, str(identity(item.reported))
 
 
 def _were_one(one: Item, other: Item, side: Side) -> bool:
@@ -259,7 +259,7 @@ def _order(each: Group, side: Side) -> tuple[Moment, int, str]:
     """Goals of one minute stay in the order that they had."""
     ranks = [side.rank(item.stored) for item in each if item.stored]
     when = min((item.moment for item in each if item.is_seen), default=each[0].moment)
-    return when, min(ranks, default=len(side.moments) + 1), str(each[0].told.player_id)
+    return when, min(ranks, default=len(side.moments) + 1), str(each[0].reported.player_id)
 
 
 def scored_before(groups: Sequence[Group], when: Moment) -> int:

@@ -57,7 +57,7 @@ class Score:
 class StoredGoal:
     ref: GoalRef
     sequence: int
-    told: FeedGoal
+    reported: FeedGoal
     score: Score  # the running score with this goal
     first_seen: datetime
     monitor_workflows: tuple[str, ...] = ()  # runs in a row that saw it; no more are added once it is stable
@@ -214,10 +214,11 @@ def next_name(entry: FeedGoal, fixture_id: int, stored: Sequence[StoredGoal]) ->
 
 def _taken_sequences(entry: FeedGoal, stored: Sequence[StoredGoal]) -> Collection[int]:
     """A player's sequence runs through both teams, because of own goals; that of the unknown through one."""
-    others = (each for each in stored if each.lives and each.told.type == entry.type)
+    others = (each for each in stored if each.lives and each.reported.type == entry.type)
     if identity(entry) is not None:
-        return {each.sequence for each in others if same_player(each.told, entry)}
-    return {each.sequence for each in others if identity(each.told) is None and each.told.team.id == entry.team.id}
+        return {each.sequence for each in others if same_player(each.reported, entry)}
+    unnamed = (each for each in others if identity(each.reported) is None)
+    return {each.sequence for each in unnamed if each.reported.team.id == entry.team.id}
 
 
 def _event_id(entry: FeedGoal, fixture_id: int, sequence: int) -> str:
@@ -226,15 +227,15 @@ def _event_id(entry: FeedGoal, fixture_id: int, sequence: int) -> str:
     return f"{fixture_id}_{entry.team.id}_{player}_{plain(entry.type) or 'Event'}_{sequence}"
 
 
-def label(told: FeedGoal) -> str:
+def label(reported: FeedGoal) -> str:
     """`{Team}-{LastName}`."""
-    team = plain(told.team.name)[:LONGEST_WORD] or f"Team{told.team.id}"
-    return f"{team}-{_last_name(told)[:LONGEST_WORD]}"
+    team = plain(reported.team.name)[:LONGEST_WORD] or f"Team{reported.team.id}"
+    return f"{team}-{_last_name(reported)[:LONGEST_WORD]}"
 
 
-def workflow_id(goal: GoalRef, told: FeedGoal) -> str:
-    minute = f"{told.minute}+{told.extra}" if told.extra else f"{told.minute}"
-    return f"twitter-{label(told)}-{minute}min-{goal.name}"
+def workflow_id(goal: GoalRef, reported: FeedGoal) -> str:
+    minute = f"{reported.minute}+{reported.extra}" if reported.extra else f"{reported.minute}"
+    return f"twitter-{label(reported)}-{minute}min-{goal.name}"
 
 
 def plain(text: str) -> str:
@@ -243,11 +244,11 @@ def plain(text: str) -> str:
     return NOT_PLAIN.sub("", decomposed.translate(LETTERS).encode("ascii", "ignore").decode())
 
 
-def _last_name(told: FeedGoal) -> str:
-    words = [plain(word) for word in (told.player_name or "").split()]
+def _last_name(reported: FeedGoal) -> str:
+    words = [plain(word) for word in (reported.player_name or "").split()]
     names = [word for word in words if len(word) > 1 and word.casefold() not in SUFFIXES]
     found = (names or [word for word in words if word] or [""])[-1]
-    return found or f"Player{told.player_id or ''}"
+    return found or f"Player{reported.player_id or ''}"
 
 
 def _folded(name: str) -> str:

@@ -67,7 +67,7 @@ def going(groups: Sequence[Group], missed: Sequence[Item], run_id: str, polls: i
         is_listed = any(item.is_seen for item in each)
         may_return = any(item in staying for item in each)  # as long as one does, it is this goal
         for item in each:
-            if item.stored and is_listed and item in missed and (item in due or model.identity(item.told) is None):
+            if item.stored and is_listed and item in missed and (item in due or model.identity(item.reported) is None):
                 yield _replaced(item.stored, each)
             elif item.stored and not is_listed and not may_return:
                 yield _dropped(item.stored, staying)
@@ -76,16 +76,15 @@ def going(groups: Sequence[Group], missed: Sequence[Item], run_id: str, polls: i
 def _replaced(goal: model.StoredGoal, of_one_goal: Group) -> Going:
     """A scorer without a name has no videos, and nobody waits for it to come back."""
     there = [other for other in of_one_goal if other.is_seen]
-    successor = min(there, key=lambda other: model.distance(other.moment, model.moment(goal.told)))
-    return Going(
-        goal, model.Removal.IDENTIFIED if model.identity(goal.told) is None else model.Removal.REATTRIBUTED, successor
-    )
+    successor = min(there, key=lambda other: model.distance(other.moment, model.moment(goal.reported)))
+    is_named = model.identity(goal.reported) is not None
+    return Going(goal, model.Removal.REATTRIBUTED if is_named else model.Removal.IDENTIFIED, successor)
 
 
 def _dropped(goal: model.StoredGoal, staying: Sequence[Item]) -> Going:
     """Of one scorer at one moment nobody can tell two goals apart: what was found shows the one that stays."""
     for item in staying:
-        if model.is_same(item.moment, model.moment(goal.told)) and model.same_player(item.told, goal.told):
+        if model.is_same(item.moment, model.moment(goal.reported)) and model.same_player(item.reported, goal.reported):
             return Going(goal, model.Removal.DOUBLED, item)
     return Going(goal, model.Removal.ANNULLED)
 
@@ -134,7 +133,7 @@ def _compared(
     living = sorted((each for each in stored if each.lives), key=lambda each: each.ref.event_id)
     of_match = {fixture.home.id, fixture.away.id}
     entries = sorted((each for each in fixture.goals or () if each.team.id in of_match), key=_in_no_order)
-    types = sorted({each.type for each in entries} | {each.told.type for each in living})
+    types = sorted({each.type for each in entries} | {each.reported.type for each in living})
     counted, leaving = list[CountedGoal](), list[Going]()
     for event_type in types:
         sides = [_side(fixture, is_home, event_type, living, entries) for is_home in (True, False)]
@@ -171,10 +170,10 @@ def _side(
     return Side(
         team.id,
         is_home,
-        [each for each in living if each.told.type == event_type and each.told.team.id == team.id],
+        [each for each in living if each.reported.type == event_type and each.reported.team.id == team.id],
         [each for each in entries if each.type == event_type and each.team.id == team.id],
         total if event_type == model.GOAL_TYPE else None,
-        [*(model.moment(each.told) for each in living), *(model.moment(each) for each in entries)],
+        [*(model.moment(each.reported) for each in living), *(model.moment(each) for each in entries)],
     )
 
 
@@ -202,9 +201,9 @@ def _kept(before: model.StoredGoal, counted: CountedGoal, poll: Poll) -> model.W
 
 
 def _seen(goal: model.StoredGoal, item: Item, poll: Poll) -> model.StoredGoal:
-    told = _merged(goal.told, item.told)
-    if told != goal.told or goal.absent_workflows:
-        goal = replace(goal, told=told, absent_workflows=())
+    reported = _merged(goal.reported, item.reported)
+    if reported != goal.reported or goal.absent_workflows:
+        goal = replace(goal, reported=reported, absent_workflows=())
     return _trusted(goal, poll) if item.sight is Sighting.LISTED else goal
 
 
@@ -219,7 +218,7 @@ def _merged(before: FeedGoal, entry: FeedGoal) -> FeedGoal:
 
 def _trusted(goal: model.StoredGoal, poll: Poll) -> model.StoredGoal:
     """One more run that saw it. An unknown scorer is not counted, and what is stable needs no more."""
-    if goal.stable_at or not model.is_known(goal.told.player_name):
+    if goal.stable_at or not model.is_known(goal.reported.player_name):
         return goal
     if poll.run_id not in goal.monitor_workflows:
         goal = replace(goal, monitor_workflows=(*goal.monitor_workflows, poll.run_id))
@@ -228,8 +227,8 @@ def _trusted(goal: model.StoredGoal, poll: Poll) -> model.StoredGoal:
     return replace(
         goal,
         stable_at=poll.now,
-        workflow_id=model.workflow_id(goal.ref, goal.told),
-        label=model.label(goal.told),
+        workflow_id=model.workflow_id(goal.ref, goal.reported),
+        label=model.label(goal.reported),
         download_complete=False,
         outcome=None,
     )
@@ -261,11 +260,11 @@ def _added(
     """New goals, each with an id that no living one has; and those ids by what they were given to."""
     known = {each.ref: each for each in stored}  # the later of two is the one that goes
     names, added = dict[Item, GoalRef](), list[model.WrittenGoal]()
-    order = sorted(counted, key=lambda each: (each.item.moment, str(model.identity(each.item.told))))
+    order = sorted(counted, key=lambda each: (each.item.moment, str(model.identity(each.item.reported))))
     for each in order:
-        told = each.item.told
-        ref, sequence = model.next_name(told, poll.fixture.id, list(known.values()))
-        goal = _trusted(model.StoredGoal(ref, sequence, told, each.score, poll.now), poll)
+        reported = each.item.reported
+        ref, sequence = model.next_name(reported, poll.fixture.id, list(known.values()))
+        goal = _trusted(model.StoredGoal(ref, sequence, reported, each.score, poll.now), poll)
         known[ref] = goal
         names[each.item] = ref
         added.append(model.WrittenGoal(goal, model.Said.STABLE if goal.stable_at else model.Said.SEEN, is_new=True))
@@ -299,6 +298,6 @@ def _waiting(goal: model.StoredGoal, settings: WatchSettings) -> tuple[model.Goa
         return model.GoalOutcome.LOST, goal.search_started_at or goal.stable_at or goal.first_seen, settings.lost_after
     if goal.stable_at:
         return model.GoalOutcome.SEARCH_UNAVAILABLE, goal.stable_at, settings.unsearched_after
-    is_named = model.is_known(goal.told.player_name)
+    is_named = model.is_known(goal.reported.player_name)
     outcome = model.GoalOutcome.SEARCH_UNAVAILABLE if is_named else model.GoalOutcome.UNIDENTIFIED
     return outcome, goal.first_seen, settings.unidentified_after

@@ -66,8 +66,8 @@ def corrected(before: Sequence[StoredGoal], written: Sequence[WrittenGoal]) -> l
 
 
 def called_by(goal: StoredGoal) -> tuple[object, ...]:
-    told = goal.told
-    return (told.player_name, told.minute, told.extra, goal.score)
+    reported = goal.reported
+    return (reported.player_name, reported.minute, reported.extra, goal.score)
 
 
 async def close_overdue(transaction: Transaction, fixture_id: int, now: datetime, settings: WatchSettings) -> None:

@@ -175,21 +175,21 @@ def _this(goal: GoalRef) -> dict[str, Any]:
 
 
 def _columns(goal: StoredGoal) -> dict[str, Any]:
-    told, moved_to = goal.told, goal.moved_to
+    reported, moved_to = goal.reported, goal.moved_to
     return {
         **_this(goal.ref),
         "fixture_id": goal.ref.fixture_id,
-        "team_id": told.team.id,
-        "team_name": told.team.name,
-        "player_id": told.player_id,
-        "player_name": told.player_name,
-        "type": told.type,
-        "detail": told.detail,
-        "minute": told.minute,
-        "extra": told.extra,
+        "team_id": reported.team.id,
+        "team_name": reported.team.name,
+        "player_id": reported.player_id,
+        "player_name": reported.player_name,
+        "type": reported.type,
+        "detail": reported.detail,
+        "minute": reported.minute,
+        "extra": reported.extra,
         "home_score": goal.score.home,
         "away_score": goal.score.away,
-        "raw": Jsonb(told.raw),
+        "raw": Jsonb(reported.raw),
         "sequence": goal.sequence,
         "first_seen": goal.first_seen,
         "monitor_workflows": list(goal.monitor_workflows),
@@ -209,7 +209,7 @@ def _stored(**row: Any) -> StoredGoal:
     ours = ("sequence", "first_seen", "stable_at", "workflow_id", "label", "monitor_complete", "search_started_at")
     return StoredGoal(
         ref=GoalRef(fixture_id, row["event_id"], row["generation"]),
-        told=_feed_goal(row),
+        reported=_feed_goal(row),
         score=Score(row["home_score"], row["away_score"]),
         monitor_workflows=tuple(row["monitor_workflows"]),
         absent_workflows=tuple(row["absent_workflows"]),

@@ -133,7 +133,7 @@ def majority(votes: Sequence[tuple[str, bool]], *, if_even: bool) -> bool:
     return if_even
 
 
-def together(standings: Iterable[ClockStanding]) -> ClockStanding:
+def combined(standings: Iterable[ClockStanding]) -> ClockStanding:
     """Readings that contradict each other evenly tell nothing; where there is one, silence of others is no vote. A
     doubtful one speaks against both."""
     each = list(standings)
@@ -147,7 +147,7 @@ def decide(opinions: Sequence[Opinion], minutes: GoalMinutes, tolerance: int) ->
     football = majority([(each.engine, each.sight.football) for each in opinions], if_even=True)
     screen = majority([(each.engine, each.sight.screen) for each in opinions], if_even=False)
     read = [(each.sight.clock, standing(each.sight.clock, minutes, tolerance)) for each in opinions]
-    outcome = together(stands for _, stands in read)
+    outcome = combined(stands for _, stands in read)
     behind = {outcome, ClockStanding.DOUBTFUL} if outcome is ClockStanding.UNVERIFIED else {outcome}
     shown = next((text for text, stands in read if stands in behind and text), None)
     rejected = _rejection(football, screen, outcome, f"{shown}, not {minutes.goal.clock_minute}")

@@ -25,7 +25,7 @@ subscription ($after: String) {
   }
 }
 """
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class Server(uvicorn.Server):
@@ -61,7 +61,7 @@ class Socket:
         await self.connection.send(json.dumps({"type": kind, **message}))
 
     async def hear(self) -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             return json.loads(await self.connection.recv())
 
     async def hello(self, token: str | None) -> None:

@@ -181,7 +181,7 @@ async def test_rare_events_are_reached_over_many_others(log: Log) -> None:
 
 async def test_a_slow_client_is_closed_and_the_others_go_on(log: Log) -> None:
     closed = asyncio.get_running_loop().create_future()
-    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 5, "queue_patience": timedelta(milliseconds=50)}))
+    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 5, "queue_timeout": timedelta(milliseconds=50)}))
     async with listening(log, 0, feeds, closed.set_result) as slow, listening(log, 0, feeds) as quick:
         await both_live(log, slow, quick)
         written = [str(number) for number in range(20)]
@@ -194,7 +194,7 @@ async def test_a_slow_client_is_closed_and_the_others_go_on(log: Log) -> None:
 
 async def test_a_client_that_is_slow_with_old_events_keeps_nobody_waiting(log: Log) -> None:
     """What it has not asked for yet is in the log, and costs nothing."""
-    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 1, "queue_patience": timedelta(0)}))
+    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 1, "queue_timeout": timedelta(0)}))
     written = [str(number) for number in range(20)]
     async with listening(log, 0, feeds) as slow, listening(log, 0, feeds) as quick:
         await log.write(*written)
@@ -212,7 +212,7 @@ async def both_live(log: Log, *clients: AsyncGenerator[LiveEvent]) -> None:
 
 
 async def test_a_burst_does_not_close_a_client_that_takes_it(log: Log) -> None:
-    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 2, "queue_patience": HOUR}))
+    feeds = log.feeds(SETTINGS.model_copy(update={"queue_events": 2, "queue_timeout": HOUR}))
     written = [str(number) for number in range(PAGE + 50)]
     async with listening(log, 0, feeds) as events:
         await both_live(log, events)

@@ -398,7 +398,7 @@ async def test_subscriptions_of_one_connection_are_limited(needs: Needs) -> None
 
 async def test_a_client_that_does_not_read_is_closed_and_can_go_on(needs: Needs) -> None:
     """Its queue and every buffer on the way are small, so that little is needed to fill them."""
-    settings = GraphqlSettings(queue_events=4, queue_patience=timedelta(seconds=2))
+    settings = GraphqlSettings(queue_events=4, queue_timeout=timedelta(seconds=2))
     async with running_site(needs, Plan(graphql=settings)) as site, listening(site.app, send_buffer=4096) as address:
         live, ada = LiveSite(site, address), await site.person()
         small = socket.socket()

@@ -160,7 +160,7 @@ class Place:
         rows = [Kept(*row) for row in await self.execute(VIDEOS, **named(goal))]
         return [row for row in rows if state in (None, row.state)]
 
-    async def told(self, event_type: str) -> list[dict[str, Any]]:
+    async def reported(self, event_type: str) -> list[dict[str, Any]]:
         query = "SELECT data FROM platform.event_inbox WHERE type = %(type)s ORDER BY sequence"
         async with self.context.database.system("test: read events") as transaction:
             rows = await (await transaction.connection.execute(query, {"type": event_type})).fetchall()

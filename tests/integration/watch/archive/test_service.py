@@ -69,8 +69,9 @@ async def test_an_annulled_goal_has_nothing_left(place: Place) -> None:
     assert {each.state for each in await place.videos(goal, None)} == {"dropped"}
     assert await place.execute("SELECT 1 FROM watch.videos WHERE pinned") == []
     assert await place.execute("SELECT 1 FROM watch.upload_batches WHERE archived_at IS NULL") == []
-    told = [each["artifact_hash"] for each in await place.told("goal.video_dropped") if each["why"] == "annulled"]
-    assert set(told) == {each.artifact_hash for each in before}
+    dropped = await place.reported("goal.video_dropped")
+    annulled = {each["artifact_hash"] for each in dropped if each["why"] == "annulled"}
+    assert annulled == {each.artifact_hash for each in before}
     assert [await stands_for(place, each) for each in before] == [None] * 3
     assert len(await place.videos(other)) == 2
 
@@ -89,8 +90,8 @@ async def test_a_moved_goal_brings_its_videos_and_what_is_the_same_becomes_one(p
     assert (kept[0].size_bytes, kept[0].popularity) == (300, 2)
     [gone] = await place.videos(new, "replaced")
     assert (gone.size_bytes, gone.replaced_by) == (100, kept[0].artifact_hash)
-    assert [each["artifact_hash"] for each in await place.told("goal.video_dropped")] == [gone.artifact_hash]
-    last = {each["artifact_hash"]: each["event_id"] for each in await place.told("goal.video_labeled")}
+    assert [each["artifact_hash"] for each in await place.reported("goal.video_dropped")] == [gone.artifact_hash]
+    last = {each["artifact_hash"]: each["event_id"] for each in await place.reported("goal.video_labeled")}
     assert {each.artifact_hash: last[each.artifact_hash] for each in kept} == {
         each.artifact_hash: new.event_id for each in kept
     }
@@ -115,7 +116,7 @@ async def test_of_two_writers_at_once_one_sees_what_the_other_did(place: Place, 
     await asyncio.gather(*(place.activities.save_video_objects(writing) for writing in writings))
     [kept] = await place.videos(goal)
     assert (kept.size_bytes, kept.popularity, kept.rank) == (max(sizes), 2, 1)
-    assert len(await place.told("goal.video_kept")) - len(await place.told("goal.video_dropped")) == 1
+    assert len(await place.reported("goal.video_kept")) - len(await place.reported("goal.video_dropped")) == 1
 
 
 async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> None:
@@ -128,7 +129,7 @@ async def test_an_object_that_is_gone_again_replaces_nobody(place: Place) -> Non
     assert await place.activities.replace_s3_video(Writing(batch, [uploaded])) == WriteResult()
     assert [(each.size_bytes, each.popularity) for each in await place.videos(goal)] == [(100, 1)]
     assert not (await place.activities.recalculate_video_ranks(batch)).ended  # it is tried again
-    assert await place.told("goal.video_dropped") == []
+    assert await place.reported("goal.video_dropped") == []
 
 
 async def test_bytes_that_were_dropped_do_not_come_back(place: Place) -> None:
@@ -142,7 +143,7 @@ async def test_bytes_that_were_dropped_do_not_come_back(place: Place) -> None:
         ("downloaded", None),
         ("rejected", "dropped"),
     ]
-    assert len(await place.told("goal.video_kept")) == 1
+    assert len(await place.reported("goal.video_kept")) == 1
 
 
 @pytest.mark.parametrize("archived_first", [True, False])
@@ -180,8 +181,8 @@ async def test_a_pin_goes_over_to_the_better_copy_and_outlives_the_match(place: 
     async with changing(place) as transaction:
         assert await pin(transaction, better.artifact_hash, pinned=False)
     assert await place.execute("SELECT artifact_hash FROM watch.videos") == []
-    told = [(each["artifact_hash"], each["pinned"]) for each in await place.told("goal.video_pinned")]
-    assert told == [(wanted.artifact_hash, True), (better.artifact_hash, True), (better.artifact_hash, False)]
+    reported = [(each["artifact_hash"], each["pinned"]) for each in await place.reported("goal.video_pinned")]
+    assert reported == [(wanted.artifact_hash, True), (better.artifact_hash, True), (better.artifact_hash, False)]
 
 
 async def test_a_person_pins_by_any_copy_that_a_goal_has_had(place: Place) -> None:
@@ -212,5 +213,5 @@ async def test_a_kept_video_whose_artifact_is_purged_is_let_go_and_whoever_asks_
         async with changing(place) as transaction:
             await PurgedVideos().handle(transaction, [event])
     assert [(video.artifact_hash, video.rank) for video in await place.videos(goal)] == [(other.artifact_hash, 1)]
-    told = [(said["artifact_hash"], said["holder"]) for said in await place.told("artifact.holding_released")]
-    assert told == [(purged.artifact_hash, "watch")] * 2 + [("0" * 32, "watch")]
+    reported = [(said["artifact_hash"], said["holder"]) for said in await place.reported("artifact.holding_released")]
+    assert reported == [(purged.artifact_hash, "watch")] * 2 + [("0" * 32, "watch")]

@@ -34,11 +34,11 @@ async def test_a_batch_is_archived_ranked_and_told(place: Place) -> None:
     assert [(each.size_bytes, each.popularity, each.rank) for each in (best, other)] == [(300, 2, 1), (200, 1, 2)]
     assert sorted(await place.keys("watch/videos/")) == sorted([best.object_key, other.object_key])
     assert await place.keys("watch/incoming/") == []
-    kept = await place.told("goal.video_kept")
+    kept = await place.reported("goal.video_kept")
     assert {each["artifact_hash"] for each in kept} == {best.artifact_hash, other.artifact_hash}
     assert kept[0]["retention_until"].startswith("2026-03-29T00:00:00")
     assert kept[0]["title"] == "Northport 1-0 Göteryd, M. Sørensen 23'"
-    assert [each["what"] for each in await place.told("goal.changed")] == ["archived"]
+    assert [each["what"] for each in await place.reported("goal.changed")] == ["archived"]
     found = await place.execute("SELECT artifact_hash, incoming_key FROM watch.found ORDER BY post_id")
     assert found == [(best.artifact_hash, None), (best.artifact_hash, None), (other.artifact_hash, None)]
     [(ended,)] = await place.execute("SELECT archived_at IS NOT NULL FROM watch.upload_batches")
@@ -55,7 +55,7 @@ async def test_a_better_copy_takes_the_place_of_the_old_one(place: Place) -> Non
     [old] = await place.videos(goal, "replaced")
     assert (best.size_bytes, best.popularity, best.rank) == (300, 3, 1)
     assert (old.size_bytes, old.replaced_by) == (100, best.artifact_hash)
-    [dropped] = await place.told("goal.video_dropped")
+    [dropped] = await place.reported("goal.video_dropped")
     assert (dropped["artifact_hash"], dropped["why"], dropped["replaced_by"]) == (
         old.artifact_hash,
         "replaced",
@@ -72,8 +72,8 @@ async def test_what_runs_twice_is_done_once(place: Place) -> None:
     assert await place.archive(goal, Around(twice=True)) == 2
     kept = await place.videos(goal)
     assert [(each.size_bytes, each.popularity, each.rank) for each in kept] == [(900, 2, 1), (100, 2, 2)]
-    assert len(await place.told("goal.video_kept")) == 3
-    assert len(await place.told("goal.video_dropped")) == 1
+    assert len(await place.reported("goal.video_kept")) == 3
+    assert len(await place.reported("goal.video_dropped")) == 1
     assert sorted(await place.keys("watch/")) == sorted(each.object_key for each in await place.videos(goal, None))
 
 
@@ -132,7 +132,7 @@ async def test_of_a_goal_that_is_annulled_meanwhile_nothing_is_left(place: Place
     await place.queue(goal, await place.found(goal, "abc"))
     await place.archive(goal, Around(before=annul))
     assert await place.videos(goal, None) == []
-    assert await place.told("goal.video_kept") == []
+    assert await place.reported("goal.video_kept") == []
     assert await place.keys("watch/") == []
 
 
@@ -153,8 +153,8 @@ async def test_a_goal_that_gets_another_scorer_meanwhile_keeps_what_was_on_its_w
     await place.archive(goal, Around(before=move))
     assert await place.videos(goal, None) == []
     [kept] = await place.videos(other)
-    [told] = await place.told("goal.video_kept")
-    assert (told["artifact_hash"], told["event_id"]) == (kept.artifact_hash, other.event_id)
+    [reported] = await place.reported("goal.video_kept")
+    assert (reported["artifact_hash"], reported["event_id"]) == (kept.artifact_hash, other.event_id)
     assert await place.keys("watch/") == [kept.object_key]
 
 
@@ -200,7 +200,7 @@ async def test_the_last_batch_ends_the_goal(place: Place) -> None:
     await place.queue(goal, await place.found(goal, "abc"))
     await place.archive(goal)
     assert await place.execute("SELECT download_complete, outcome FROM watch.goals") == [(True, "found")]
-    assert [(each["what"], each["outcome"]) for each in await place.told("goal.changed")] == [
+    assert [(each["what"], each["outcome"]) for each in await place.reported("goal.changed")] == [
         ("archived", None),
         ("complete", "found"),
     ]

@@ -61,12 +61,12 @@ class Recovering:
     wall: ManualClock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def told(message: Message) -> None:
+        async def reported(message: Message) -> None:
             await send(message)
             if message.get("status") == 500:
                 self.wall.advance(timedelta(minutes=1))
 
-        await self.world(scope, receive, told)
+        await self.world(scope, receive, reported)
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,9 @@ async def test_nobody_searches_with_the_session_without_the_token(
     small: Role, headers: dict[str, str], status: int
 ) -> None:
     searched = await small.client.post("/search", json={"search_query": "anything"}, headers=headers)
-    told = await small.client.get("/status", headers=headers)
-    assert (searched.status_code, told.status_code) == (status, status)
-    assert "login" not in told.json()
+    reported = await small.client.get("/status", headers=headers)
+    assert (searched.status_code, reported.status_code) == (status, status)
+    assert "login" not in reported.json()
 
 
 async def test_whoever_has_no_token_learns_only_that_it_lives(small: Role) -> None:
@@ -191,8 +191,8 @@ async def test_every_video_of_the_last_minutes(small: Role) -> None:
     wanted = [(quoted.id, 1, 1), (posts["long"].id, 1, 1), (posts["two"].id, 1, 2), (posts["two"].id, 2, 2)]
     assert places(answer) == [*wanted, (posts["one"].id, 1, 1)]
 
-    told = answer.json()
-    assert told["videos"][-1] == {
+    reported = answer.json()
+    assert reported["videos"][-1] == {
         "url": f"{small.network}/northportecho/status/{posts['one'].id}",
         "post_id": posts["one"].id,
         "video_index": 1,
@@ -202,11 +202,11 @@ async def test_every_video_of_the_last_minutes(small: Role) -> None:
         "posted_at": "2026-03-14T12:56:00Z",
         "duration_s": 6,
     }
-    assert told["videos"][0]["author"] == "northportecho"
-    assert told["videos"][1]["text"] == posts["long"].text
-    assert told["oldest"] == "2026-03-14T12:30:00Z"
-    assert told["scrolled"] > 0
-    assert told["complete"] is True
+    assert reported["videos"][0]["author"] == "northportecho"
+    assert reported["videos"][1]["text"] == posts["long"].text
+    assert reported["oldest"] == "2026-03-14T12:30:00Z"
+    assert reported["scrolled"] > 0
+    assert reported["complete"] is True
 
     status = await small.status()
     assert (status["login"], status["running"], status["last_failure"]) == ("signed_in", True, None)

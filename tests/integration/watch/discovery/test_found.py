@@ -140,8 +140,8 @@ async def test_every_step_is_announced_once(context: WatchContext) -> None:
         await searching.count_attempt(Attempt(goal, 1))
     await searching.keep_found(attempt(goal, 1, video(1)))
     async with context.database.system("test: what was announced") as transaction:
-        told = await (await transaction.connection.execute(EVENTS)).fetchall()
-    assert told == [("searching", None), ("searching", 1), ("searched", 1)]
+        reported = await (await transaction.connection.execute(EVENTS)).fetchall()
+    assert reported == [("searching", None), ("searching", 1), ("searched", 1)]
 
 
 async def test_the_canary_keeps_what_it_saw(context: WatchContext) -> None:

@@ -68,8 +68,8 @@ async def test_a_goal_is_found(tmp_path: Path, context: WatchContext) -> None:
         assert [(each.post_id[-4:], each.video_index) for each in found] == [
             ("1003", 1), ("1002", 1), ("1002", 2), ("1001", 1),
         ]  # fmt: skip
-        told = Discovered(goal, 1, "Northport-Sorensen", "M. Sørensen", words, wall.isoformat(), found, None, 2)
-        chosen = (await discovery.keep_found(told)).videos
+        reported = Discovered(goal, 1, "Northport-Sorensen", "M. Sørensen", words, wall.isoformat(), found, None, 2)
+        chosen = (await discovery.keep_found(reported)).videos
         assert {(each.post_id[-4:], each.video_index) for each in chosen} == {("1001", 1), ("1002", 1), ("1002", 2)}
 
         assert await search.find(SearchOrder("Sorensen Northport", [each.url for each in found], 20)) == []

@@ -33,7 +33,7 @@ SELECT monitor_complete, search_started_at, twitter_aliases, twitter_attempt, se
 STATES = "SELECT state, count(*) FROM watch.found WHERE event_id = %(event_id)s GROUP BY state ORDER BY state"
 
 
-def told(goal: GoalRef, **more: Any) -> TwitterInput:
+def reported(goal: GoalRef, **more: Any) -> TwitterInput:
     given = TwitterInput(
         goal, "Northport-Sorensen", "M. Sørensen", 40, "Northport", 41, "Göteryd", own_goal=False,
         attempts=ATTEMPTS, interval_s=INTERVAL_S, rest_s=REST_S,
@@ -72,7 +72,7 @@ async def see(context: WatchContext, goal: GoalRef, count: int) -> None:
 
 async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench) -> None:
     goal = await add_goal(bench.context)
-    handle = await start(bench, told(goal))
+    handle = await start(bench, reported(goal))
     assert await handle.result() == TwitterResult(attempts=10, found=0, selected=0, failed_searches=10)
     events = await bench.history(handle)
     assert [took + slept for took, slept in rests(events)] == pytest.approx([INTERVAL_S] * 9, abs=0.01)
@@ -91,7 +91,7 @@ async def test_attempts_come_a_minute_apart_though_no_search_works(bench: Bench)
 
 async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
     goal = await add_goal(bench.context)
-    handle = await start(bench, told(goal, attempts=3, interval_s=30.0))
+    handle = await start(bench, reported(goal, attempts=3, interval_s=30.0))
     await handle.result()
     found = rests(await bench.history(handle, "twitter-unavailable"))
     assert all(took > FAILING_S for took, _ in found)
@@ -101,7 +101,7 @@ async def test_a_slow_attempt_leaves_a_rest(bench: Bench) -> None:
 async def test_no_search_waits_for_a_download_and_two_run_at_once(bench: Bench) -> None:
     goal = await add_goal(bench.context)
     await see(bench.context, goal, 23)
-    handle = await start(bench, told(goal))
+    handle = await start(bench, reported(goal))
     result = await handle.result()
     assert (result.attempts, result.selected) == (10, 28), "those of the run that broke off got another try"
     events = await bench.history(handle, "twitter-downloads")
@@ -129,7 +129,7 @@ STEPS = {
 async def test_a_goal_that_was_taken_away_is_not_searched_for(bench: Bench) -> None:
     goal = await add_goal(bench.context)
     await annul(bench.context, goal)
-    handle = await start(bench, told(goal))
+    handle = await start(bench, reported(goal))
     assert await handle.result() == TwitterResult(0, 0, 0, 0, over=True)
     assert (await row(bench.context, goal))["monitor_complete"] is False
 
@@ -137,7 +137,7 @@ async def test_a_goal_that_was_taken_away_is_not_searched_for(bench: Bench) -> N
 async def test_a_goal_that_is_taken_away_ends_its_search(bench: Bench) -> None:
     goal = await add_goal(bench.context)
     with bench.environment.auto_time_skipping_disabled():
-        handle = await start(bench, told(goal))
+        handle = await start(bench, reported(goal))
         await until_attempt(bench.context, goal, 1)
         await annul(bench.context, goal)
     result = await handle.result()
@@ -150,7 +150,7 @@ async def test_a_goal_that_is_taken_away_ends_its_search(bench: Bench) -> None:
 async def test_a_goal_with_another_scorer_is_searched_for_once(bench: Bench, has_own_search: bool) -> None:
     goal = await add_goal(bench.context)
     with bench.environment.auto_time_skipping_disabled():
-        handle = await start(bench, told(goal, attempts=2))
+        handle = await start(bench, reported(goal, attempts=2))
         await until_attempt(bench.context, goal, 1)
         other = await add_goal(bench.context, player=1002)
         if has_own_search:
@@ -170,7 +170,7 @@ async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> N
     )
     assert await made.result() == ["Göteryd"]
     await bench.history(made, "rag-made")
-    handle = await start(bench, told(goal, attempts=1, own_goal=True))
+    handle = await start(bench, reported(goal, attempts=1, own_goal=True))
     await handle.result()
     assert (await row(bench.context, goal))["twitter_aliases"] == ["Northport", "Göteryd"]
     events = await bench.history(handle, "twitter-own-goal")
@@ -180,7 +180,7 @@ async def test_an_own_goal_is_searched_with_the_words_of_both(bench: Bench) -> N
 async def test_a_database_that_is_away_for_a_while_loses_nothing(bench: Bench) -> None:
     goal = await add_goal(bench.context)
     bench.registering.away = 12  # more than two calls with all their tries
-    handle = await start(bench, told(goal, attempts=1))
+    handle = await start(bench, reported(goal, attempts=1))
     assert (await handle.result()).attempts == 1
     events = await bench.history(handle, "twitter-patience-timers")
     assert calls(events, "register_download") == 3

@@ -35,9 +35,9 @@ async def skipping() -> AsyncGenerator[Client]:
 
 async def lasted(client: Client, pitch: Pitch) -> timedelta:
     [run_id] = (await goal_row(pitch))[0]
-    told = await client.get_workflow_handle(run_id).describe()
-    assert told.close_time
-    return told.close_time - told.start_time
+    reported = await client.get_workflow_handle(run_id).describe()
+    assert reported.close_time
+    return reported.close_time - reported.start_time
 
 
 async def test_an_engine_is_asked_again_until_it_answers(pitch: Pitch, skipping: Client) -> None:
@@ -49,7 +49,7 @@ async def test_an_engine_is_asked_again_until_it_answers(pitch: Pitch, skipping:
 
 async def test_nothing_waits_longer_than_agreed(pitch: Pitch, skipping: Client) -> None:
     await pitch.find(FIRST)
-    hour = pitch.settings.model_copy(update={"validation_patience": timedelta(hours=1)})
+    hour = pitch.settings.model_copy(update={"validation_timeout": timedelta(hours=1)})
     result = await run(replace(pitch, settings=hour), skipping, Opinion(away=1000), FIRST)
     assert result == DownloadResult(downloaded=1, failed=1)
     assert (await pitch.row(FIRST))["why"] == "validator unavailable"

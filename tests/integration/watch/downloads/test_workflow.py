@@ -131,7 +131,7 @@ async def test_videos_wait_for_an_engine_and_go_on_without_those_that_still_wait
 
 async def test_an_engine_that_stays_away_is_our_failure(pitch: Pitch, temporal: Client) -> None:
     await pitch.find(FIRST)
-    impatient = pitch.settings.model_copy(update={"validation_patience": timedelta(0)})
+    impatient = pitch.settings.model_copy(update={"validation_timeout": timedelta(0)})
     hurried = replace(pitch, settings=impatient)
     result = await run(hurried, temporal, Opinion(away=100), FIRST, recorded_as="download-first-no-engine")
     assert result == DownloadResult(downloaded=1, failed=1)

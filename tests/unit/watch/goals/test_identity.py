@@ -37,10 +37,10 @@ def test_label(team: str, player: str, expected: str) -> None:
 
 @pytest.mark.parametrize(("minute", "expected"), [(23, "23min"), ("45+3", "45+3min"), ("90+12", "90+12min")])
 def test_workflow_id(minute: int | str, expected: str) -> None:
-    told = entry(minute)
-    assert workflow_id(GOAL, told) == f"twitter-Liverpool-Salah-{expected}-5000_40_306_Goal_1"
+    reported = entry(minute)
+    assert workflow_id(GOAL, reported) == f"twitter-Liverpool-Salah-{expected}-5000_40_306_Goal_1"
     again = GoalRef(GOAL.fixture_id, GOAL.event_id, 2)
-    assert workflow_id(again, told) == f"twitter-Liverpool-Salah-{expected}-5000_40_306_Goal_1-g2"
+    assert workflow_id(again, reported) == f"twitter-Liverpool-Salah-{expected}-5000_40_306_Goal_1-g2"
 
 
 @given(st.text(), st.text(), st.none() | st.integers(), st.sampled_from(["Goal", "Card", "Übung 1", ""]))

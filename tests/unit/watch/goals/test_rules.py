@@ -67,7 +67,7 @@ class TestDebounce:
         before = memory.living[0]
         memory.poll(match(entry(24, player_name="Mohamed Salah Ghaly")))
         after = memory.living[0]
-        assert (after.told.minute, after.told.player_name) == (24, "Mohamed Salah Ghaly")
+        assert (after.reported.minute, after.reported.player_name) == (24, "Mohamed Salah Ghaly")
         assert (after.ref, after.workflow_id, after.label) == (before.ref, before.workflow_id, before.label)
 
     def test_without_events_nothing_is_decided(self, memory: Memory) -> None:
@@ -84,7 +84,7 @@ class TestRunningScore:
     def test_it_counts_both_sides(self, memory: Memory) -> None:
         own_goal = entry(60, KEEPER, HOME, detail="Own Goal")
         memory.poll(match(own_goal, entry(10), entry("45+2", HAALAND, AWAY), entry(80)))
-        scores = {goal.told.minute: goal.score for goal in memory.living}
+        scores = {goal.reported.minute: goal.score for goal in memory.living}
         assert scores == {10: Score(1, 0), 45: Score(1, 1), 60: Score(2, 1), 80: Score(3, 1)}
 
     def test_it_is_counted_anew_when_a_goal_was_annulled(self, memory: Memory) -> None:
@@ -132,7 +132,7 @@ class TestIdentity:
         memory.polls(match(entry(45)))
         memory.polls(match(entry("45+2")))
         assert memory.ids() == ["5000_40_306_Goal_1"]
-        assert goal_of(memory, "5000_40_306_Goal_1").told.extra == 2
+        assert goal_of(memory, "5000_40_306_Goal_1").reported.extra == 2
 
     @pytest.mark.parametrize(
         ("before", "after"),
@@ -147,7 +147,7 @@ class TestIdentity:
             assert not [*decision.removed, *decision.moved]
         assert memory.ids() == ["5000_40_306_Goal_1", "5000_40_306_Goal_2"]
         assert memory.videos == {"a": second}
-        assert goal_of(memory, second.name).told.minute == entry(after).minute
+        assert goal_of(memory, second.name).reported.minute == entry(after).minute
 
     def test_both_spellings_at_once_are_one_goal_when_one_is_counted(self, memory: Memory) -> None:
         memory.polls(match(entry("93"), entry("90+3"), home=1))
@@ -180,15 +180,15 @@ class TestIdentity:
         if len(totals) < len(goals):  # then nobody can tell
             return
 
-        def told(which: list[bool]) -> FeedFixture:
+        def reported(which: list[bool]) -> FeedFixture:
             both = zip(goals, which, strict=False)
             return match(*(entry(str(end + more) if is_sum else f"{end}+{more}") for (end, more), is_sum in both))
 
-        memory.polls(told([starts_rewritten] * 4))
+        memory.polls(reported([starts_rewritten] * 4))
         before = memory.ids()
         memory.videos = {name: goal_of(memory, name).ref for name in before}
         for which in (rewritten, [not starts_rewritten] * 4):
-            memory.polls(told(which), 4)
+            memory.polls(reported(which), 4)
             assert memory.ids() == before
         assert {name: ref.name for name, ref in memory.videos.items()} == {name: name for name in before}
 
@@ -196,7 +196,7 @@ class TestIdentity:
         memory.polls(match(entry(10, None, player_name="M. Salah")), 2)
         memory.poll(match(entry(10)))
         [goal] = memory.living
-        assert goal.told.player_id == SALAH
+        assert goal.reported.player_id == SALAH
         assert len(goal.monitor_workflows) == 3
 
     def test_two_goals_of_one_minute_are_two_when_the_totals_count_both(self, memory: Memory) -> None:

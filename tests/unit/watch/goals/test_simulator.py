@@ -97,7 +97,7 @@ class Simulation:
             assert len(runs) >= self.memory.settings.polls_to_trust
             if real.stands() and not events[real.key]:  # else it was taken for two
                 for poll, answer in (self.answered[run] for run in runs):
-                    assert not is_counted(answer, goal.told.team), "the totals have not counted it"
+                    assert not is_counted(answer, goal.reported.team), "the totals have not counted it"
                     assert not self.day.is_listed(real, poll), "no run has listed it"
 
     def check_videos(self) -> None:
@@ -112,7 +112,7 @@ def is_counted(answer: FeedFixture, team: Team) -> bool:
 
 
 def truth_of(goal: StoredGoal) -> int:
-    return goal.told.raw["truth"]
+    return goal.reported.raw["truth"]
 
 
 def check_end(simulation: Simulation) -> None:

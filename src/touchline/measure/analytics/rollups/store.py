@@ -40,7 +40,7 @@ _TALLY_COLUMNS = "".join(f"{name} UInt64, " for name in TALLY)
 _LOWS, _WEIGHTS = "Array(Int64) CODEC(T64, LZ4)", "Array(UInt32) CODEC(T64, LZ4)"
 _METRIC_COLUMNS = "".join(f"{m}_count UInt64, {m}_lows {_LOWS}, {m}_weights {_WEIGHTS}, " for m in KEPT)
 
-CREATE_SUMS = f"""
+CREATE_ROLLUPS = f"""
 -- A day's sessions, or a week's under its first day, by one dimension: `by` says which, an empty key that it is not
 -- known. Of each value the steps that occur, ascending, and how many sessions are in each; few values are there as they
 -- are, each for itself. `made` names the sum that a row is a part of.
@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS summed_weeks (
 ORDER BY (tenant_id, start_day)
 """
 
-SCHEMA = (CREATE_SUMS, CREATE_SUMMED, CREATE_WEEKS)
+SCHEMA = (CREATE_ROLLUPS, CREATE_SUMMED, CREATE_WEEKS)
 _STEPS_FROM = f"CAST({list(STEPS_FROM)}, 'Array(Int64)')"
 
 
@@ -317,14 +317,14 @@ LIMIT 1
 
 def reach(column: str | None, of_key: bool) -> str:
     """By a value, or by days alone."""
-    sums = OF_DAYS + OF_KEY * of_key
+    rollups = OF_DAYS + OF_KEY * of_key
     if column is None:
-        found = f"SELECT toInt64(0) AS low, start_day, sessions FROM session_sums WHERE {sums}"
+        found = f"SELECT toInt64(0) AS low, start_day, sessions FROM session_sums WHERE {rollups}"
     else:
         columns = f"{column}_lows AS low, {column}_weights AS sessions"
-        of_days = f"SELECT start_day, {column}_lows, {column}_weights FROM session_sums WHERE {sums}"
+        of_days = f"SELECT start_day, {column}_lows, {column}_weights FROM session_sums WHERE {rollups}"
         found = f"SELECT start_day, low, sessions FROM ({of_days}) ARRAY JOIN {columns}"
-    return REACH.format(found=found, sums=sums)
+    return REACH.format(found=found, rollups=rollups)
 
 
 def disagrees(expected: str) -> str:
