@@ -22,21 +22,21 @@ def pairs(command: list[str], option: str) -> list[str]:
 
 
 @pytest.mark.parametrize("enclosure", WALLED)
-def test_the_walls_are_on_the_command_line(enclosure: IsolationLevel) -> None:
+def test_the_isolation_is_on_the_command_line(enclosure: IsolationLevel) -> None:
     command = list(launch(cell(enclosure)).command)
-    walls = command[: command.index("--")]
-    assert {"--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent"} <= set(walls)
-    assert not {"--bind", "--tmpfs", "--dev"} & set(walls), "nothing can be written"
-    assert not {"/", "/etc", "/home", "/root", "/var", "/proc", "/dev"} & set(pairs(walls, "--ro-bind"))
-    assert "--proc" not in walls
-    assert walls[-4:-2] == ["--remount-ro", "/"]
+    command = command[: command.index("--")]
+    assert {"--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent"} <= set(command)
+    assert not {"--bind", "--tmpfs", "--dev"} & set(command), "nothing can be written"
+    assert not {"/", "/etc", "/home", "/root", "/var", "/proc", "/dev"} & set(pairs(command, "--ro-bind"))
+    assert "--proc" not in command
+    assert command[-4:-2] == ["--remount-ro", "/"]
 
 
 def test_the_child_sees_the_program_and_its_folders(tmp_path: Path) -> None:
-    walls = list(launch(cell(IsolationLevel.ROOT, tmp_path)).command)
-    seen = pairs(walls, "--ro-bind")
+    command = list(launch(cell(IsolationLevel.ROOT, tmp_path)).command)
+    seen = pairs(command, "--ro-bind")
     assert {str(Path(touchline.__file__).parent), str(tmp_path), sys.prefix} <= set(seen)
-    folders = pairs(walls, "--dir")
+    folders = pairs(command, "--dir")
     assert len(folders) == len(set(folders)), "made once"
 
 

@@ -17,24 +17,24 @@ def failing() -> None:
 
 
 def test_one_after_the_other_in_another_thread() -> None:
-    scribe, done, threads = WriterThread(), list[int](), set[int]()
+    writer, done, threads = WriterThread(), list[int](), set[int]()
     for number in range(3 * MOST_WAITING):
-        scribe.add(appending(done, number))
-    scribe.add(lambda: threads.add(get_ident()))
-    scribe.settle()
+        writer.add(appending(done, number))
+    writer.add(lambda: threads.add(get_ident()))
+    writer.settle()
     assert done == list(range(3 * MOST_WAITING))
     assert get_ident() not in threads
 
 
 def test_nothing_is_done_after_a_failure_and_everybody_is_told() -> None:
-    scribe, done = WriterThread(), list[int]()
-    scribe.add(failing)
+    writer, done = WriterThread(), list[int]()
+    writer.add(failing)
     with pytest.raises(OSError, match="no room"):
         for number in range(3 * MOST_WAITING):
-            scribe.add(appending(done, number))
-        scribe.settle()
+            writer.add(appending(done, number))
+        writer.settle()
     with pytest.raises(OSError, match="no room"):
-        scribe.add(appending(done, 1))
+        writer.add(appending(done, 1))
     with pytest.raises(OSError, match="no room"):
-        scribe.settle()
+        writer.settle()
     assert not done

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 LONGEST_ORDER = 65536
-PAUSE, RESUME = b"p", b"r"  # what the parent says to a keeper: its child is to be stopped, and to go on
+PAUSE, RESUME = b"p", b"r"  # what the parent says to a monitor: its child is to be stopped, and to go on
 
 
 @dataclass(frozen=True, slots=True)

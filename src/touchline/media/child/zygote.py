@@ -1,4 +1,4 @@
-"""The process that children are forked from, the keeper of each, and the life of a child.
+"""The process that children are forked from, the monitor of each, and the life of a child.
 
 The zygote imports once, and never sees a byte of what a stranger wrote. Invariant: it has one thread and keeps no
 descriptor but its line to the parent, so that nothing is carried over from one child to the next. When the line ends,
@@ -121,7 +121,7 @@ LONGEST_WORDS = 64
 class ChildDescriptors:
     """The descriptors of one child."""
 
-    leash: int  # to the parent; the keeper's alone
+    leash: int  # to the parent; the monitor's alone
     channel: int
     errors: int
     source: int
@@ -214,7 +214,7 @@ COLLECTED_EVERY = 50_000  # new objects: packets are many, and no two of them re
 def serve(tasks: Mapping[str, str]) -> None:
     """`tasks` says where each is, as `module:function`."""
     functions: dict[str, Function] = {name: pkgutil.resolve_name(place) for name, place in tasks.items()}
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the monitors
     share_memory()
     gc.freeze()
     gc.set_threshold(COLLECTED_EVERY)

@@ -56,7 +56,7 @@ def _environment(runs: Program) -> dict[str, str]:
 
 
 def _isolation_options(cell: IsolatedLaunch) -> Iterator[str]:
-    """The capabilities are for the keepers, who give each child its own namespaces; the child has none."""
+    """The capabilities are for the monitors, who give each child its own namespaces; the child has none."""
     yield from (*NAMESPACES, "--die-with-parent", "--hostname", "sandbox")
     if cell.enclosure is IsolationLevel.NAMESPACE:
         identity = str(cell.user_id)
@@ -130,7 +130,7 @@ class StderrTail:
 
 
 class IsolatedProgram:
-    """Start it from a thread that lives as long as the process: the tether is tied to it."""
+    """Start it from a thread that lives as long as the process: the parent-death guard is tied to its thread."""
 
     def __init__(self, cell: IsolatedLaunch, kind: socket.SocketKind) -> None:
         self.line, theirs = socket.socketpair(socket.AF_UNIX, kind)

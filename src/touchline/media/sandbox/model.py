@@ -237,7 +237,7 @@ class ChildExit:
 
     started: bool
     answer: Mapping[str, Any] | None
-    exit_code: int | None  # none: its keeper was killed too
+    exit_code: int | None  # none: its monitor was killed too
     last_words: str  # from its standard error
 
 

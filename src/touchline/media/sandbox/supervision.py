@@ -30,7 +30,7 @@ from touchline.media.model import MediaFailure
 from . import model
 from .enclosure import IsolatedProgram, StderrTail
 
-# One child as its parent sees it: a leash to its keeper, a channel for its words and files, a pipe for its errors.
+# One child as its parent sees it: a leash to its monitor, a channel for its words and files, a pipe for its errors.
 # Invariant: whoever lets go of the leash ends the child, and all that it started.
 
 LONGEST_LINE = 1024**2
@@ -48,7 +48,7 @@ class ChildProcess:
 
     @classmethod
     def prepared(cls) -> tuple[Self, tuple[int, int, int]]:
-        """Before there is a process: our side of it, and the descriptors that the child and its keeper get."""
+        """Before there is a process: our side of it, and the descriptors that the child and its monitor get."""
         leash, their_leash = _pair()
         channel, their_channel = _pair()
         errors, their_errors = os.pipe()
@@ -68,7 +68,7 @@ class ChildProcess:
         socket.send_fds(self._channel, [b"."], [descriptor])
 
     async def ended(self) -> int | None:
-        """Its exit code, once nothing of it is left; none where its keeper was killed too."""
+        """Its exit code, once nothing of it is left; none where its monitor was killed too."""
         await self._errors.ended()
         await asyncio.wait([self._exit])
         return self._exit.result()

@@ -1,4 +1,4 @@
-"""All SQL of the words for teams. Behind the wall of the watch tenant."""
+"""All SQL of the words for teams. Under row-level security of the watch tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All SQL of the search for videos. Behind the wall of the watch tenant.
+"""All SQL of the search for videos. Under row-level security of the watch tenant.
 
 Invariant: a found video's state is never set back by finding it again; what is chosen is marked in the transaction that
 chose it.
