@@ -22,7 +22,7 @@ from touchline.media.fingerprint.comparison import compare
 from touchline.media.fingerprint.model import Fingerprint
 from touchline.media.fingerprint.service import take_fingerprint
 from touchline.media.sandbox import Sandbox
-from touchline.platform.child_process import ChildFailed, ChildGone
+from touchline_world.child_process import ChildFailed, ChildGone
 from touchline_world.videos.drawing.football import Broadcast, cuts_of
 from touchline_world.videos.drawing.graphics import SCORE_AFTER_MS, clock_text, score_text
 from touchline_world.videos.drawing.pitch import HALF, HIGH, LENGTH, MIDDLE

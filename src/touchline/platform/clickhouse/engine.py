@@ -157,11 +157,6 @@ class ChdbResult(Protocol):
     def storage_bytes_read(self) -> int: ...
 
 
-class QueryClass(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
 class ChdbConnection(Protocol):
     """A separate session: its settings are not visible to others."""
 

@@ -51,10 +51,6 @@ class OcrEngines:
         for engine in self._engines.values():
             await engine.close()
 
-    @property
-    def process_ids(self) -> list[int]:
-        return [engine.process_id for engine in self._engines.values() if engine.process_id]
-
     async def reader(self, languages: Sequence[str]) -> Engine:
         """Raises LanguageMissing if the data of a language is not installed."""
         reader = reader_for(self.name, languages)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -18,13 +17,6 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from touchline.kernel import TenantId
-
-
-class VideoStatus(StrEnum):
-    UPLOADED = "uploaded"
-    PLAYABLE = "playable"
-    READY = "ready"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

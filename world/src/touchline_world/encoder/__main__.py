@@ -7,7 +7,7 @@ from typing import Any
 
 from av.error import FFmpegError
 
-from touchline.platform.child_process import read_requests, write_reply
+from touchline_world.child_process import read_requests, write_reply
 
 from .model import EncoderOptions, StreamTarget
 from .publisher import publish

@@ -22,7 +22,7 @@ from av.video.stream import VideoStream
 from numpy.random import default_rng
 
 from touchline.media.child.source import encode, mux
-from touchline.platform.child_process import pipe_into
+from touchline_world.child_process import pipe_into
 from touchline_world.videos.drawing.football import Broadcast
 from touchline_world.videos.drawing.paint import RATE, Pixels
 from touchline_world.videos.model import BugStyle, Colour, Look, Side, Take, TakeKind

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from touchline.kernel import TouchlineError, Unavailable
-from touchline.platform.child_process import Child
+from touchline_world.child_process import Child
 
 from .model import EncoderOptions, StreamProgress, StreamTarget
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from touchline.platform.child_process import read_requests, write_reply
+from touchline_world.child_process import read_requests, write_reply
 
 from .model import recipes_in
 from .renderer import make

@@ -22,7 +22,7 @@ from typing import Self
 
 import psutil
 
-from touchline.platform.child_process import Child, ChildFailed
+from touchline_world.child_process import Child, ChildFailed
 from touchline_world.days.model import Clip, Day, Post
 
 from .model import Recipe, Take, document_of
