@@ -54,6 +54,7 @@ _UNITS = {
 _HALF = re.compile("[\ud800-\udfff]")
 _BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 THOUSAND, TENS = 1000, 10
+MOST_DOUBLINGS = 20
 _DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 
@@ -66,6 +67,11 @@ def parse_duration(text: str) -> timedelta:
         return int(match[1]) * _UNITS[match[2]]
     except (OverflowError, ValueError) as error:
         raise InvalidInput(f"{text[:20]!r} is too long a duration") from error
+
+
+def backoff(first: timedelta, failures: int, longest: timedelta) -> timedelta:
+    """Exponential backoff: `first` after no failure before this one, doubled by each more, never above `longest`."""
+    return min(first * 2 ** min(failures, MOST_DOUBLINGS), longest)
 
 
 def format_duration(duration: timedelta) -> str:

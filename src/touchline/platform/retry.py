@@ -10,7 +10,7 @@ from typing import Never, TypeVar
 
 import psycopg
 
-from touchline.kernel import TouchlineError
+from touchline.kernel import TouchlineError, backoff
 
 LONGEST_DELAY = timedelta(seconds=30)
 
@@ -26,7 +26,7 @@ def is_transient(error: BaseException) -> bool:
 
 def backoff_seconds(first: timedelta, attempt: int, longest: timedelta = LONGEST_DELAY) -> float:
     """Exponential backoff: doubles from the first delay up to the longest."""
-    return min(first * 2 ** min(attempt, 20), longest).total_seconds()
+    return backoff(first, attempt, longest).total_seconds()
 
 
 async def retry_transient(

@@ -17,7 +17,7 @@ from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError as TooLate
 
-from touchline.kernel import Defect, RateLimited, TouchlineError
+from touchline.kernel import Defect, RateLimited, TouchlineError, backoff
 from touchline.platform.retry import is_transient
 
 from .model import HEAVY_QUEUE
@@ -117,7 +117,7 @@ class RetryWhileUnavailable:
 
 def pause(rounds: int) -> timedelta:
     """Longer from round to round, so that histories stay short."""
-    return min(FIRST_PAUSE * 2 ** min(rounds, 10), LONGEST_PAUSE)
+    return backoff(FIRST_PAUSE, rounds, LONGEST_PAUSE)
 
 
 def _is_final(error: ActivityError) -> bool:

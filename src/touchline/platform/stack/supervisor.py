@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from touchline.kernel import SURFACES, Clock, SetupError, SystemClock
+from touchline.kernel import SURFACES, Clock, SetupError, SystemClock, backoff
 from touchline.platform.settings import StackSettings
 
 from .folder import DataFolder
@@ -25,7 +25,6 @@ from .process import Process
 from .status import PartState, PartStatus, StackPhase, StackState, StateWriter
 
 JITTER = 0.25
-MOST_DOUBLINGS = 20
 LEAST_UNANSWERED = 3
 
 
@@ -54,8 +53,7 @@ def failures_in_a_row(before: int, ready_for: timedelta, policy: RestartPolicy) 
 
 def restart_delay(failures: int, policy: RestartPolicy, luck: float) -> timedelta:
     """Doubles from the first delay up to the longest. `luck` in [0, 1) spreads parts that ended together."""
-    doubled = policy.first * 2 ** min(failures - 1, MOST_DOUBLINGS)
-    return min(doubled, policy.longest) * (1 + JITTER * luck)
+    return backoff(policy.first, failures - 1, policy.longest) * (1 + JITTER * luck)
 
 
 SETUP_EXIT = SURFACES[SetupError.code].exit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
-from touchline.kernel import errors
+from touchline.kernel import backoff, errors
 from touchline.watch.model import FoundRef, GoalRef
 
 # What can go wrong on the way to a video, each with its own rule for trying again (see `downloads/rules.py`).
@@ -250,7 +250,7 @@ def grouped(arrived: Iterable[tuple[FoundRef, str]]) -> list[list[FoundRef]]:
 
 def pause(rounds: int, first: timedelta) -> timedelta:
     """Before the next round of asking an engine that was away: so often that a day's history stays short."""
-    return min(first * 2 ** min(rounds, 20), max(first, LONGEST_PAUSE))
+    return backoff(first, rounds, max(first, LONGEST_PAUSE))
 
 
 def batch_id(run_id: str, number: int) -> str:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from touchline.gateway.auth.rules import Tenant, User
 from touchline.gateway.settings import AuthSettings
-from touchline.kernel import InvalidInput, RateLimited, Role, SessionOver, TenantId, Unauthenticated, UserId
+from touchline.kernel import InvalidInput, RateLimited, Role, SessionOver, TenantId, Unauthenticated, UserId, backoff
 
 # --- Types.
 
@@ -108,7 +108,7 @@ class SigningKey:
 
 SHORTEST_PASSWORD = 12
 LONGEST_PASSWORD = 1024
-SHORTEST_WAIT, MOST_DOUBLINGS = timedelta(seconds=1), 30
+SHORTEST_WAIT = timedelta(seconds=1)
 SUBSCRIBER_PREFIX = 64  # one IPv6 customer has at least this network to take addresses from
 
 
@@ -189,7 +189,7 @@ def waiting_time(known: Attempts, free: int, longest: timedelta, now: datetime) 
     Nobody is locked out, and an attempt that comes too early does not count."""
     if known.window_ends_at <= now or known.count < free or known.last_at is None:
         return timedelta(0)
-    delay = min(SHORTEST_WAIT * 2 ** min(known.count - free, MOST_DOUBLINGS), longest)
+    delay = backoff(SHORTEST_WAIT, known.count - free, longest)
     return max(known.last_at + delay - now, timedelta(0))
 
 
