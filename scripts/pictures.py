@@ -38,7 +38,7 @@ async def take(page: Page, url: str, folder: Path, suffix: str) -> None:
 
 
 async def _save(page: Page, file: Path) -> None:
-    await page.wait_for_function("!document.querySelector('[aria-label^=Loading]')", timeout=WAIT_MS)
+    await page.wait_for_function("() => !document.querySelector('[aria-label^=Loading]')", timeout=WAIT_MS)
     await page.wait_for_load_state("networkidle")
     await page.screenshot(path=file, animations="disabled")
     sys.stderr.write(f"{file.relative_to(ROOT) if file.is_relative_to(ROOT) else file}\n")

@@ -192,7 +192,7 @@ BAD_QUESTIONS = {
     "list --outcome lucky": (2, "invalid_input", "--outcome"),
     "list --after nowhere": (2, "invalid_input", ""),
     "list --from yesterday": (2, "invalid_input", ""),
-    "summary --from 2026-01-10T00:00:00Z --to 2026-01-09T00:00:00Z": (2, "invalid_input", "not a range of time"),
+    "summary --from 2026-01-10T00:00:00Z --to 2026-01-09T00:00:00Z": (2, "invalid_input", "not a valid time range"),
     "show nobody": (3, "not_found", "there is no session nobody"),
     "export --out absent/sessions.csv": (2, "invalid_input", "absent/sessions.csv cannot be written"),
     "export --out sessions.csv --format xlsx": (2, "invalid_input", "--format"),

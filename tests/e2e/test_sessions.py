@@ -96,7 +96,7 @@ async def test_every_chart_leads_to_its_rows(page: Page) -> None:
     saved = await asyncio.to_thread((await (await saving.value).path()).read_text)
     assert saved.count("db936fab") >= 1
 
-    await page.get_by_role("link", name="Events in").click()
+    await page.get_by_role("link", name="Ingest").click()
     await page.get_by_role("link", name="Hour").click()
     await page.get_by_role("link", name="Wrong shape of data").click()
     await expect(page.get_by_role("region", name="Quarantined events")).to_contain_text("Wrong shape of data")

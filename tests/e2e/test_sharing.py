@@ -59,7 +59,7 @@ async def test_a_share_link_plays_for_strangers_until_it_is_revoked(
         await page.get_by_role("listitem").get_by_text("Revoked").wait_for()
         assert await page.get_by_label("The new link").count() == 0
         await theirs.reload()
-        await theirs.get_by_role("heading", name="There is nothing to play here").wait_for()
+        await theirs.get_by_role("heading", name="Nothing to play here").wait_for()
     finally:
         await stranger.close()
     await page.get_by_role("button", name="Close").click()

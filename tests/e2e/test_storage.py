@@ -27,7 +27,7 @@ async def test_an_artifact_is_found_deleted_and_brought_back_with_its_history(
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Storage").click()
     await expect(page).to_have_url(re.compile("/storage$"))
     await expect(page.get_by_role("heading", name="Storage", level=1)).to_be_visible()
-    sums = page.get_by_label("Bytes by place")
+    sums = page.get_by_label("Storage by place")
     await expect(sums).to_contain_text("Object store")
     installation = page.get_by_role("region", name="The installation")
     await expect(installation).to_contain_text("All tenants")  # the first user is an operator
@@ -63,7 +63,7 @@ async def test_it_fits_a_telephone_in_the_dark(page: Page, product: Product, stu
     await page.emulate_media(color_scheme="dark")
     try:
         await page.set_viewport_size(NARROW)
-        for address, shown in (("/storage", "Bytes by place"), (f"/storage/{stored}", "History")):
+        for address, shown in (("/storage", "Storage by place"), (f"/storage/{stored}", "History")):
             await page.goto(address)
             await expect(page.get_by_label(shown).first).to_be_visible()
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
@@ -74,6 +74,6 @@ async def test_it_fits_a_telephone_in_the_dark(page: Page, product: Product, stu
 
 async def test_what_is_not_there_is_said(page: Page) -> None:
     await page.goto(f"/storage/{'0' * 32}")
-    await expect(page.get_by_text("There is no such artifact")).to_be_visible()
+    await expect(page.get_by_text("Artifact not found")).to_be_visible()
     await page.goto("/storage?place=pinned")
-    await expect(page.get_by_text("No artifact is in this place.")).to_be_visible()
+    await expect(page.get_by_text("No artifact is stored there.")).to_be_visible()

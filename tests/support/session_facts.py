@@ -36,7 +36,7 @@ def open_facts(count: int, seed: int) -> list[SessionFacts]:
             session_start_ts=NOW_MS - random.randrange(1, 50) * 60_000,
             closed_ts=random.choice([None, None, NOW_MS - 1]),
             gateway=random.choice(["touchline", "gate-1", None]),
-            excusable_patterns=random.choice([("cancelled by",), ("whip disconnected",), ()]),
+            excusable_patterns=random.choice([("cancelled:",), ("whip disconnected",), ()]),
             is_final=0,
         )
         found.append(SessionFacts(session, _segments(session), _updates(session), ("0xaa",), NOW_MS + 1))

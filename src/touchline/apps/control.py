@@ -131,8 +131,8 @@ def _events(planes: Planes, settings: Settings, archive: Archive) -> RoleWork:
     return RoleWork(
         tasks=[
             PeriodicTask("archive events", HOUR, archive_events, catches_up=True),
-            PeriodicTask("sum days of sessions", MINUTE, rollups.run_pass, catches_up=True),
-            PeriodicTask("tidy sums of days", HOUR, rollups.tidy, catches_up=True),
+            PeriodicTask("roll up days of sessions", MINUTE, rollups.run_pass, catches_up=True),
+            PeriodicTask("clean up rollups", HOUR, rollups.tidy, catches_up=True),
         ],
         feeds=[LifecycleFeed(context.analytics), AuditFeed(context.analytics), SelfMetrics(planes.ingest)],
         loops=[

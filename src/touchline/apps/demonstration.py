@@ -206,10 +206,14 @@ def _compared(
         match=names[goal["match"]],
         minute=_minute(goal["elapsed"], goal["extra"]),
         scorer=goal["player"]["name"],
-        truth=f"{copies} posts of {len(goal['groups'])} videos" if stands else "annulled",
+        truth=_posted(copies, len(goal["groups"])) if stands else "annulled",
         found=_found(same) if same else ("not there" if stands else "gone"),
         right=right,
     )
+
+
+def _posted(posts: int, videos: int) -> str:
+    return f"{posts} post{'s' if posts != 1 else ''} of {videos} video{'s' if videos != 1 else ''}"
 
 
 def _is_right(goal: Mapping[str, Any], found: Goal | None, shows: Mapping[str, set[str]]) -> bool:

@@ -128,9 +128,7 @@ async def examine_tasks(loaded: Loaded) -> doctor.DoctorFinding:
 
 def tasks_finding(tasks: Sequence[PeriodicTaskStatus]) -> doctor.DoctorFinding:
     told = [f"{task.name!r} failed {task.failures} times: {task.last_error}" for task in tasks if task.failures]
-    told += [
-        f"{task.name!r} has had more to do than it may since {task.limited_since:%F %T}" for task in limited(tasks)
-    ]
+    told += [f"{task.name!r} has exceeded its limit since {task.limited_since:%F %T}" for task in limited(tasks)]
     if not told:
         return doctor.DoctorFinding(TASKS, doctor.FindingLevel.OK, f"{len(tasks)} periodic tasks run as planned")
     fix = "`touchline tasks` lists them, `touchline retention run --dry-run` what would be deleted. Check the clock."

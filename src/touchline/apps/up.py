@@ -62,8 +62,8 @@ def _role(
 
 async def _welcome(loaded: Loaded, where: Endpoints, greet: Report) -> None:
     gateway = wiring.gateway_settings(loaded)
-    greet(f"Touchline answers at {gateway.base_url}")
+    greet(f"Touchline runs at {gateway.base_url}")
     async with Database(where.postgres.app_url, loaded.settings.postgres) as database:
         link = await first_sign_in_link(database, gateway.base_url, loaded.settings.auth, SystemClock())
     if link:
-        greet(f"Sign in, once, with {link}")
+        greet(f"Sign in with this link; it works once: {link}")

@@ -139,7 +139,7 @@ def _loops(parts: Parts, settings: Settings) -> list[Loop]:
     watch = PeriodicTask("watch jobs", MINUTE, QueueMonitor(database, settings.alerts, clock).run_pass)
     purger = Purger(database, parts.objects, settings.process)
     purge = PeriodicTask("purge videos", MINUTE, purger.run_pass, catches_up=True)
-    history = PeriodicTask("forget the history of jobs", HOUR, purger.delete_history, catches_up=True)
+    history = PeriodicTask("delete the history of old jobs", HOUR, purger.delete_history, catches_up=True)
     periodic = PeriodicRunner(database, [pointers, watch, purge, history], settings.periodic, process_name())
     yielding = yield_to_foreground(parts.pause, parts.foreground, settings.worker.longest_pause)
     loops: list[Loop] = [intake.run(), labels.run(), periodic.run(), yielding, _observe(database)]

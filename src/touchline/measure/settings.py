@@ -40,7 +40,9 @@ class IngestSettings(Section):
     """How many bytes of stored events a fold pass holds at once."""
 
 
-CANCELLED = "cancelled by"  # somebody, on purpose: the message of a job that a person stopped names them
+CANCELLED = (
+    "cancelled:"  # on purpose: so begins the error of our own work that somebody stopped, or that lost its video
+)
 EXCUSABLE = (
     "no orchestrators available",
     "mediamtx ingest disconnected",

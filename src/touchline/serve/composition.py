@@ -116,9 +116,9 @@ async def serve_parts(
             ),
             artifact_tasks=(
                 PeriodicTask("end uploads", MINUTE, owner.run_pass, catches_up=True),
-                PeriodicTask("look through open uploads", MINUTE, open_uploads.run_pass, catches_up=True),
+                PeriodicTask("check open uploads", MINUTE, open_uploads.run_pass, catches_up=True),
                 *(each.task for each in retention_passes(retention)),
-                PeriodicTask("notice nodes that are gone", settings.node_gone_after, nodes.mark_gone, catches_up=True),
+                PeriodicTask("detect offline nodes", settings.node_gone_after, nodes.mark_gone, catches_up=True),
                 PeriodicTask("evict copies", MINUTE, passes.evict),
                 PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
                 PeriodicTask("clean up orphan copies", 5 * MINUTE, passes.clean_up_orphans),

@@ -42,11 +42,11 @@ class ServeSettings(Section):
     """How many uploads one process inspects at once. Each needs up to its size in temporary disk space."""
 
     retention: Duration = Field(default=30 * DAY, ge=SECOND)
-    """How long an artifact is kept when neither its request nor its tenant says. Counted from when it is finished, of a
-    recording from its end, of a clip from when it is asked for."""
+    """How long an artifact is kept if neither its request nor its tenant sets it. Counted from when it is finished,
+    for a recording from its end, for a clip from the request."""
 
     most_streams: int = Field(default=1000, ge=0)
-    """How many streams one tenant may have."""
+    """The maximum number of streams of one tenant."""
 
     longest_clip: Duration = Field(default=10 * MINUTE, ge=SECOND)
     """The maximum length of a clip, without padding."""
@@ -67,14 +67,14 @@ class ServeSettings(Section):
     """How long a deleted artifact can be restored before its data is purged."""
 
     retention_interval: Duration = Field(default=HOUR, ge=SECOND)
-    """How often artifacts are deleted whose time is over."""
+    """How often expired artifacts are deleted."""
 
     retention_limit: int = Field(default=1000, ge=1)
     """How many artifacts retention deletes in one interval at most, on all machines together: a clock that jumps must
     not empty the archive."""
 
     purge_interval: Duration = Field(default=DAY, ge=SECOND)
-    """How often what was deleted for good is purged, and the registry cleaned."""
+    """How often deleted artifacts are purged, and old records removed."""
 
     purge_limit: int = Field(default=5000, ge=1)
     """How many artifacts are purged, and how many are forgotten, in one interval at most."""
@@ -83,7 +83,7 @@ class ServeSettings(Section):
     """How long the records and the history of a purged artifact are kept."""
 
     processing_deadline: Duration = Field(default=7 * DAY, ge=SECOND)
-    """When an artifact counts as failed of whose processing nobody has reported anything. A report brings it back."""
+    """After this long without a report of its processing, an artifact counts as failed. A report brings it back."""
 
     scan_interval: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """How often the bucket is compared with the tables."""
@@ -104,20 +104,20 @@ class ServeSettings(Section):
     """How long a node may send no report before it counts as offline."""
 
     node_inventory: Duration = Field(default=5 * MINUTE, ge=SECOND)
-    """How often a node lists all copies that it has."""
+    """How often a node reports a list of all its copies."""
 
     cold_playback: ColdPlayback = ColdPlayback.STREAM
     """What a viewer of a video in cold storage gets: `stream` plays it from the object store while a node fetches it,
     `warm` asks the viewer to come back when a node has it."""
 
     warming_retry: Duration = Field(default=5 * SECOND, ge=SECOND)
-    """When a viewer who was asked to wait for a video from cold storage is to try again."""
+    """How long a viewer waits before trying again to play a video from cold storage."""
 
     transfer_time: Duration = Field(default=60 * MINUTE, ge=SECOND)
-    """How long a node may take to freeze or to fetch one artifact before that ends, and may begin again."""
+    """How long a node may take to freeze or fetch one artifact before it is stopped and tried again."""
 
     delete_time: Duration = Field(default=60 * MINUTE, ge=SECOND)
-    """How long a node may leave a request to delete a copy unanswered before it is asked anew."""
+    """How long a request to delete a copy may stay unanswered before it is sent again."""
 
     evict_above: float = Field(default=0.85, gt=0, le=1)
     """The share of a node's budget above which it gives up copies."""
@@ -129,10 +129,10 @@ class ServeSettings(Section):
     """How long commands to nodes are kept after they ended."""
 
     share_link_lifetime: Duration = Field(default=7 * DAY, ge=MINUTE)
-    """How long a share link is valid when nobody says."""
+    """How long a share link is valid by default."""
 
     longest_share_link: Duration = Field(default=365 * DAY, ge=MINUTE)
-    """How long a share link may be valid at most."""
+    """The longest time that a share link may be valid."""
 
     share_links_per_artifact: int = Field(default=100, ge=0)
-    """How many valid share links one video may have."""
+    """The maximum number of valid share links of one video."""

@@ -10,7 +10,8 @@ import pytest
 
 from touchline import __version__
 from touchline.apps import cli
-from touchline.apps.cli import command, run, stack
+from touchline.apps.cli import run, stack
+from touchline.apps.cli.command import show_error, show_table
 from touchline.kernel import InvalidInput, NotFound, TouchlineError, errors, surface
 
 # What help may load: typer and what it needs. Anything else makes every command slow to start.
@@ -94,7 +95,7 @@ def test_a_full_disk_is_no_defect(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_an_error_says_what_why_and_what_next(capsys: pytest.CaptureFixture[str]) -> None:
-    command.show_error(NotFound("no such clip", why="it was deleted\nyesterday"), as_json=False)
+    show_error(NotFound("no such clip", why="it was deleted\nyesterday"), as_json=False)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
@@ -163,7 +164,7 @@ def test_the_module_is_the_same_command() -> None:
 
 
 def test_a_table_lines_up_and_its_last_column_runs_free(capsys: pytest.CaptureFixture[str]) -> None:
-    command.show_table(("NAME", "STATE", "NOTE"), [("postgres", "ready", "a long note"), ("objects", "", "")])
+    show_table(("NAME", "STATE", "NOTE"), [("postgres", "ready", "a long note"), ("objects", "", "")])
     assert capsys.readouterr().out == "NAME      STATE  NOTE\npostgres  ready  a long note\nobjects\n"
 
 

@@ -64,7 +64,7 @@ def test_an_annulled_goal_is_right_when_it_is_gone() -> None:
 
 def test_a_goal_that_never_was_is_told_too() -> None:
     told = compare(truth(true_goal()), {1: [GOAL, replace(GOAL, player_id=8, event_id="1_10_8_Goal_1")]})
-    assert [(each.truth, each.right) for each in told] == [("2 posts of 1 videos", True), ("no such goal", False)]
+    assert [(each.truth, each.right) for each in told] == [("2 posts of 1 video", True), ("no such goal", False)]
 
 
 def test_the_day_has_ended_when_matches_and_searches_have_and_nothing_else_is_there() -> None:

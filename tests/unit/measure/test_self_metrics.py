@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegi
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import InvalidInput, TenantId
+from touchline.measure.analytics.rules import Progress, progress_of
 from touchline.measure.ingest.self_metrics import SELF_METRIC_TYPES, records_of
 from touchline.measure.sessions.model import SessionRow
 from touchline.measure.sessions.parser import Accepted, read_text
@@ -120,7 +122,7 @@ def test_an_upload_is_a_session_until_it_can_be_played() -> None:
         (upload("processing"), 1000),
         (upload("processing", progress_percent=50), 1500),
         (upload("ready"), 4000),
-        (upload("deleted"), 9_000_000),
+        (upload("deleted", manifest_key="m"), 9_000_000),
     )
     assert (row.workflow_session_id, row.workflow_type, row.workflow_id) == (f"{HASH}|upload", "transform", "upload")
     assert (row.startup_ms, row.e2e_proxy_ms, row.prompt_to_playable_ms) == (1000, 950, 4000)
@@ -128,9 +130,47 @@ def test_an_upload_is_a_session_until_it_can_be_played() -> None:
 
 
 def test_an_upload_that_fails() -> None:
-    failed = upload("failed", error_code="upload_aborted", error_message="the upload was stopped by its sender")
-    row = row_of((registered(ArtifactType.UPLOAD), 0), (upload("aborting"), 5), (failed, 6))
-    assert (row.startup_outcome, row.error_count, row.closed_ts) == ("unexcused", 1, NOON_MS + 6)
+    failed = upload("failed", error_code="not_a_video", error_message="the file is not a video")
+    for deleted in ([], [(upload("deleted", error_code="not_a_video"), 9)]):
+        row = row_of((registered(ArtifactType.UPLOAD), 0), (upload("uploading"), 5), (failed, 6), *deleted)
+        assert (row.startup_outcome, row.error_count, row.closed_ts) == ("unexcused", 1, NOON_MS + 6)
+        assert progress_of(replace(row, is_final=0)) is Progress.UNEXCUSED
+
+
+AGAIN = job("queued", error_type="no_space", error_message="the disk is full")
+CANCELLED_BY: dict[str, Any] = {"error_type": "Cancelled", "error_message": "cancelled by anna"}
+PURGED: dict[str, Any] = {"error_type": "Cancelled", "error_message": "the video is purged"}
+ABORTED: dict[str, Any] = {"error_code": "upload_aborted", "error_message": "the sender cancelled the upload"}
+ABANDONED: dict[str, Any] = {"error_code": "upload_abandoned", "error_message": "the upload was not finished in time"}
+WITH_ITS_PARENT: dict[str, Any] = {
+    "error_type": "ParentFailed",
+    "error_message": f"transcode job {JOB} failed: Cancelled: by anna",
+}
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        (job("queued"), job("failed", **CANCELLED_BY)),
+        (job("queued"), job("processing"), job("failed", **PURGED)),
+        (job("queued"), AGAIN, job("processing"), job("failed", **CANCELLED_BY)),
+        (job("queued", "sample"), job("failed", "sample", **WITH_ITS_PARENT)),
+        (registered(ArtifactType.UPLOAD), upload("aborting"), upload("failed", **ABORTED)),
+        (registered(ArtifactType.UPLOAD), upload("uploading"), upload("failed", **ABANDONED)),
+        (registered(ArtifactType.UPLOAD), upload("processing"), upload("deleted")),
+    ],
+)
+def test_what_was_cancelled_is_neither_a_success_nor_a_failure(happened: tuple[Payload, ...]) -> None:
+    """By a person, or because its video was deleted; whatever went wrong before."""
+    row = row_of(*((payload, after_ms) for after_ms, payload in enumerate(happened)))
+    assert (row.startup_outcome, row.closed_ts) == ("excused", NOON_MS + len(happened) - 1)
+    assert progress_of(replace(row, is_final=0)) is Progress.CANCELLED
+
+
+def test_what_waited_for_a_failed_job_fails_with_it() -> None:
+    message = f"transcode job {JOB} failed: no_space: the disk is full"
+    row = row_of((job("queued"), 0), (job("failed", error_type="ParentFailed", error_message=message), 1))
+    assert row.startup_outcome == "unexcused"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +234,7 @@ def test_a_goal_whose_scorer_nobody_knows_was_never_searched_for() -> None:
         upload("ready", ArtifactType.CLIP),
         upload("ready", ArtifactType.DVR),
         upload("requested"),
-        upload("deleted"),
+        upload("deleted", manifest_key="m"),
         goal("seen"),
         goal("archived"),
         job("paused"),

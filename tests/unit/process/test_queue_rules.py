@@ -293,7 +293,7 @@ def test_what_is_beyond_its_threshold(
 
 def alert(raised: bool) -> Alert:
     when = datetime(2026, 1, 1, tzinfo=UTC)
-    return Alert(TENANT, "queue_age", "ocr", raised, 9.0, 5.0, when, 1, told=True, tries=1)
+    return Alert(TENANT, "queue_age", "ocr", raised, 9.0, 5.0, when, 1, reported=True, tries=1)
 
 
 def finding(value: float) -> AlertCheck:

@@ -29,13 +29,13 @@ export type CreateClipInput = {
   readonly description?: string | null | undefined;
   /** Without it the same source, range and padding is the same request. */
   readonly idempotencyKey?: string | null | undefined;
-  /** How long it is kept; without it: as long as the tenant keeps things. */
+  /** How long it is kept; default: the retention of the tenant. */
   readonly retentionSeconds?: number | null | undefined;
 };
 
 export type CreateShareLinkInput = {
   readonly artifactHash: string;
-  /** Without it: after the usual lifetime. */
+  /** Default: `serve.share_link_lifetime`. */
   readonly expiresAt?: string | null | undefined;
 };
 
@@ -46,7 +46,7 @@ export type CreateVodUploadInput = {
   readonly title?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly contentType?: string | null | undefined;
-  /** How long it is kept from when it plays; without it: as long as the tenant keeps things. */
+  /** How long it is kept from when it plays; default: the retention of the tenant. */
   readonly retentionSeconds?: number | null | undefined;
 };
 
@@ -583,7 +583,7 @@ export type SessionChoicesQueryVariables = Exact<{
 
 export type SessionChoicesQuery = { readonly type: ReadonlyArray<{ readonly key: string | null }>, readonly gateway: ReadonlyArray<{ readonly key: string | null }>, readonly orchestrator: ReadonlyArray<{ readonly key: string | null }>, readonly model: ReadonlyArray<{ readonly key: string | null }>, readonly gpu: ReadonlyArray<{ readonly key: string | null }> };
 
-export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly pipelineId: string | null, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null };
+export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null };
 
 export type WorkflowSessionsQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -592,14 +592,14 @@ export type WorkflowSessionsQueryVariables = Exact<{
 }>;
 
 
-export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly pipelineId: string | null, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WorkflowSessionQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly workflowId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly jobId: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> }, readonly video: { readonly title: string, readonly playbackId: string } | null } | null };
+export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> }, readonly video: { readonly title: string, readonly playbackId: string } | null } | null };
 
 export type IngestQualityQueryVariables = Exact<{
   from?: string | null | undefined;
@@ -1012,8 +1012,9 @@ export const SessionRowFieldsFragmentDoc = new TypedDocumentString(`
   sessionStartTs
   sessionEndTs
   progress
-  pipelineId
+  workflowId
   jobId
+  goalTitle
   video {
     title
     playbackId
@@ -2282,8 +2283,9 @@ export const WorkflowSessionsDocument = new TypedDocumentString(`
   sessionStartTs
   sessionEndTs
   progress
-  pipelineId
+  workflowId
   jobId
+  goalTitle
   video {
     title
     playbackId
@@ -2304,7 +2306,6 @@ export const WorkflowSessionDocument = new TypedDocumentString(`
     ...SessionRowFields
     streamId
     requestId
-    workflowId
     pipelineId
     firstPlayableTs
     firstProcessedTs
@@ -2371,8 +2372,9 @@ export const WorkflowSessionDocument = new TypedDocumentString(`
   sessionStartTs
   sessionEndTs
   progress
-  pipelineId
+  workflowId
   jobId
+  goalTitle
   video {
     title
     playbackId

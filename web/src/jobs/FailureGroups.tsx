@@ -60,7 +60,7 @@ function RetryAll({ failure, name, onAct }: RetryAllProps) {
   const { request, mayChange } = useWorkspace();
   const busy = useSignal(false);
   const { jobType, errorType } = failure;
-  if (errorType === "ParentFailed") return <p class={styles.note}>Is retried together with the job it depends on.</p>;
+  if (errorType === "ParentFailed") return <p class={styles.note}>Retried together with the job that it depends on.</p>;
   if (!mayChange) return null;
   const retry = async () => {
     busy.value = true;

@@ -65,5 +65,5 @@ export function refusal(refused: Acts["refused"]): Problem | null {
   if (first === undefined) return null;
   return refused.length === 1
     ? first
-    : { ...first, message: `${refused.length} were refused; the first reason: ${first.message}` };
+    : { ...first, message: `${refused.length} were refused. The first reason: ${first.message}` };
 }

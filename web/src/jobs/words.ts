@@ -87,7 +87,7 @@ export function alertWords({ kind, jobType, value, threshold }: JobAlert): strin
 /** The reason of a job that somebody ended begins with the type of its error. */
 export function historyWords(from: string | null, to: string, reason: string | null): string {
   if (from === null) return "Enqueued";
-  if (from === to) return "Reprioritised";
+  if (from === to) return "Priority changed";
   const isCancelled = to === "failed" && reason?.startsWith(`${CANCELLED}:`) === true;
   return `${statusWords(from)} → ${isCancelled ? "Cancelled" : statusWords(to)}`;
 }

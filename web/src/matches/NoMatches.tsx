@@ -39,8 +39,8 @@ function Awaited({ feed }: { readonly feed: FootballFeed }) {
   return (
     <Notice icon="ball" title="No matches in the coming days">
       <p>
-        The football feed responded at {timeWords(feed.answeredAt)}: none of the watched teams plays soon. The settings{" "}
-        <code>feed.leagues</code> and <code>feed.national_teams</code> choose the teams.
+        The football feed responded at {timeWords(feed.answeredAt)}: none of the watched teams plays in the coming days.
+        The settings <code>feed.leagues</code> and <code>feed.national_teams</code> choose the teams.
       </p>
     </Notice>
   );

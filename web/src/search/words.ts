@@ -81,7 +81,7 @@ export function foundIn({
     case "MATCH":
       return ["in the match facts"];
     case "PICTURE":
-      return [`on screen for ${shownFor(startMs, endMs)}`, `${percentName(confidence)} sure`];
+      return [`on screen for ${shownFor(startMs, endMs)}`, `${percentName(confidence)} confidence`];
   }
 }
 

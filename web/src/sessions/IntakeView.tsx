@@ -54,7 +54,7 @@ function Sum({ intake }: { readonly intake: Intake }) {
       <div class={styles.raw}>
         <dt>Raw</dt>
         <dd>{formatCount(intake.raw)}</dd>
-        <dd class={styles.note}>all that came</dd>
+        <dd class={styles.note}>all received</dd>
       </div>
       {BECAME.map((name, index) => (
         <div key={name} class={index === 0 ? styles.equals : styles.plus}>
@@ -91,7 +91,7 @@ function Chart({ intake, question }: { readonly intake: Intake; readonly questio
         onPoint={(index) => (pointed.value = index)}
       />
       <Legend
-        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In all"}
+        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In total"}
         entries={intakeLegend(bucket ?? intake)}
       />
     </>

@@ -51,7 +51,7 @@ export function LatencyChart({ buckets, startup, question, ticks }: LatencyChart
         </svg>
       </Columns>
       <Legend
-        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In all"}
+        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In total"}
         entries={bucket ? latencyLegend(bucket.startupP50, bucket.startupP95) : latencyLegend(startup.p50, startup.p95)}
       />
     </>

@@ -37,7 +37,7 @@ export function OutcomeChart({ buckets, question, ticks }: OutcomeChartProps) {
         onPoint={(index) => (pointed.value = index)}
       />
       <Legend
-        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In all"}
+        of={bucket ? spanWords(startOf(bucket), bucket.seconds) : "In total"}
         entries={outcomeLegend(bucket ? partsOf(bucket) : totalsOf(buckets))}
       />
     </>

@@ -3,6 +3,7 @@ import { Link } from "../app/Link";
 import { PageTitle } from "../app/PageTitle";
 import { SESSIONS_PATH } from "../app/routes";
 import { Notice, ProblemNotice } from "../design/Notice";
+import { look } from "../design/Row";
 import { Section } from "../jobs/Section";
 import { StateChip } from "../library/StateChip";
 import { Happenings } from "./Happenings";
@@ -65,8 +66,9 @@ function Everything({ session }: { readonly session: SessionDetail }) {
   return (
     <>
       <PageTitle name={sessionName(session)} class={styles.title} />
-      <p class={styles.type}>
-        {typeWords(session.workflowType)} <OwnLinks session={session} />
+      <p class={look.facts}>
+        <span>{typeWords(session.workflowType)}</span>
+        <OwnLinks session={session} />
       </p>
       <div class={styles.state}>
         <StateChip state={outcomeState(session.progress)} />

@@ -1,5 +1,6 @@
 /** Sessions in words and figures. Pure. */
 import type { SessionProgress } from "../api/generated";
+import { typeWords as jobWords } from "../jobs/words";
 import { plural } from "../kernel/format";
 import type { StateView } from "../library/states";
 import { latencyOf } from "./address";
@@ -17,7 +18,7 @@ import type {
   View,
 } from "./model";
 
-export const VIEW_NAMES: Record<View, string> = { overview: "Overview", rows: "Sessions", intake: "Events in" };
+export const VIEW_NAMES: Record<View, string> = { overview: "Overview", rows: "Sessions", intake: "Ingest" };
 export const SPAN_NAMES: Record<Span, string> = {
   hour: "Hour",
   day: "Day",
@@ -172,17 +173,30 @@ export function metricOf(summary: Summary, metric: Metric): Percentiles {
   }
 }
 
-type NamedSession = Pick<Session, "id" | "video" | "jobId" | "pipelineId">;
+type NamedSession = Pick<Session, "id" | "gateway" | "video" | "goalTitle" | "workflowId">;
+
+/** The gateway of Touchline's own sessions. */
+const OWN = "touchline";
+const GOAL_WORK = new Map([
+  ["goal_search", "Goal search"],
+  ["validation", "Video check"],
+]);
 
 /**
- * `Final · Transcode` for our own work on a video, `Deleted video · Transcode` when that is gone; else `stream-1 · request-2`: an id is several names with a bar
- * between them, and a word where one is missing.
+ * `Final · Convert` for our own work on a video, `Arsenal 1-0 Chelsea, B. Saka 3' · Goal search` for that on a goal; else
+ * `stream-1 · request-2`: an id is several names with a bar between them, and a word where one is missing.
  */
-export function sessionName({ id, video, jobId, pipelineId }: NamedSession): string {
-  const subject = video === null ? (jobId === null ? null : "Deleted video") : video.title || "Untitled video";
-  if (subject !== null) return [subject, capital(pipelineId ?? "")].filter(Boolean).join(" · ");
-  const names = id.split("|").filter((name) => name !== "" && !name.startsWith("_missing_"));
-  return names.length > 0 ? names.join(" · ") : id;
+export function sessionName(session: NamedSession): string {
+  if (session.gateway === OWN && session.workflowId !== null) return ownName(session, session.workflowId);
+  const names = session.id.split("|").filter((name) => name !== "" && !name.startsWith("_missing_"));
+  return names.length > 0 ? names.join(" · ") : session.id;
+}
+
+function ownName({ video, goalTitle }: NamedSession, work: string): string {
+  const ofGoal = GOAL_WORK.get(work);
+  if (ofGoal !== undefined) return `${goalTitle ?? "Removed goal"} · ${ofGoal}`;
+  const subject = video === null ? "Deleted video" : video.title || "Untitled video";
+  return `${subject} · ${work === "upload" ? "Upload" : jobWords(work)}`;
 }
 
 const EDGES = new Map([

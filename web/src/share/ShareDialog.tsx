@@ -31,7 +31,9 @@ export function ShareDialog({ artifactHash, title, onClose }: ShareDialogProps) 
       <h2 id={titleId} class={styles.title}>
         Share “{title}”
       </h2>
-      <p class={styles.text}>Whoever has a share link can watch this video without signing in, until the link ends.</p>
+      <p class={styles.text}>
+        Whoever has a share link can watch this video without signing in, until the link expires.
+      </p>
       {mayChange && <NewLink links={links} />}
       {links.problem.value && (
         <p class={styles.problem} role="alert">
@@ -137,7 +139,7 @@ function LinkRow({ link, onRevoke }: LinkRowProps) {
         </p>
       </div>
       {state === "valid" && onRevoke && (
-        <Button onClick={onRevoke} aria-label={`Revoke the link made ${made}`}>
+        <Button onClick={onRevoke} aria-label={`Revoke the link created ${made}`}>
           Revoke
         </Button>
       )}

@@ -45,7 +45,7 @@ export function StandalonePlayer({ source }: { readonly source: StandaloneSource
 function Refusal({ problem, onRetry }: { readonly problem: Problem; readonly onRetry: () => void }) {
   if (problem.code !== "not_found") return <ProblemNotice problem={problem} onRetry={onRetry} />;
   return (
-    <Notice icon="film" title="There is nothing to play here">
+    <Notice icon="film" title="Nothing to play here">
       <Phrase text={problem.hint} />
     </Notice>
   );

@@ -8,7 +8,7 @@ export function PlaceBars({ places }: { readonly places: readonly PlaceTotal[] }
   const most = Math.max(1, ...places.map(({ sizeBytes }) => sizeBytes));
   if (places.length === 0) return null;
   return (
-    <dl class={styles.places} aria-label="Bytes by place">
+    <dl class={styles.places} aria-label="Storage by place">
       {places.map(({ location, artifacts, sizeBytes }) => (
         <div key={location} class={styles.place}>
           <dt>{locationWords(location)}</dt>

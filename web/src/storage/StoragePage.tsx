@@ -69,8 +69,8 @@ function Content({ chosen, list }: { readonly chosen: Chosen; readonly list: Sto
   }
   if (page.edges.length === 0) {
     return (
-      <Notice icon="check" title="Nothing here">
-        {chosen.place === null ? "Nothing is stored yet." : "No artifact is in this place."}
+      <Notice icon="check" title="No artifacts">
+        {chosen.place === null ? "Nothing is stored yet." : "No artifact is stored there."}
       </Notice>
     );
   }

@@ -67,8 +67,8 @@ function Shown({ state: { stored, events, more }, history, artifactHash }: Shown
     return (
       <>
         <PageTitle name="Not found" hidden />
-        <Notice icon="alert" title="There is no such artifact">
-          Check the link, or look for it in the storage.
+        <Notice icon="alert" title="Artifact not found">
+          Check the link, or search for it in the list of stored artifacts.
         </Notice>
       </>
     );
@@ -82,7 +82,11 @@ function Shown({ state: { stored, events, more }, history, artifactHash }: Shown
       )}
       <h2 class={styles.heading}>History</h2>
       <Timeline events={events} />
-      {more && <p class={styles.more}>The events before these are in the audit.</p>}
+      {more && (
+        <p class={styles.more}>
+          Earlier events are in the audit log: <code>touchline audit --artifact</code>.
+        </p>
+      )}
     </>
   );
 }

@@ -11,7 +11,7 @@ export async function pin(request: Request, { artifactHash, title }: Stored, pin
   try {
     const answer = await request(PinArtifactDocument, { artifactHash, pinned });
     expectAnswer(answer.updateArtifact, "UpdatedArtifact");
-    tell(pinned ? `“${title}” is kept until it is unpinned.` : `“${title}” is not pinned any more.`);
+    tell(pinned ? `“${title}” is kept until it is unpinned.` : `“${title}” is no longer pinned.`);
     return true;
   } catch (error) {
     tellProblem(problemOf(error));
@@ -22,7 +22,7 @@ export async function pin(request: Request, { artifactHash, title }: Stored, pin
 export async function undelete(request: Request, { artifactHash, title }: Stored): Promise<void> {
   try {
     expectAnswer((await request(UndeleteArtifactDocument, { artifactHash })).undeleteArtifact, "UndeletedArtifact");
-    tell(`“${title}” is back.`);
+    tell(`“${title}” was restored.`);
   } catch (error) {
     tellProblem(problemOf(error));
   }

@@ -7,9 +7,9 @@ import type { HistoryEvent, Stored } from "./model";
 const LOCATIONS = new Map<string, string>([
   ["s3", "Object store"],
   ["local", "On nodes"],
-  ["freezing", "To the store"],
-  ["defrosting", "To a node"],
-  ["pending", "Arriving"],
+  ["freezing", "Moving to store"],
+  ["defrosting", "Moving to a node"],
+  ["pending", "Pending"],
   ["deleted", "Deleted"],
 ]);
 
@@ -23,7 +23,7 @@ export function placeWords(place: Place | null): string {
 }
 
 export function orderWords(order: Order): string {
-  return order === "ending" ? "Ends first" : "Largest";
+  return order === "ending" ? "Expires first" : "Largest";
 }
 
 const MOVING = new Set(["freezing", "defrosting", "pending"]);
@@ -42,9 +42,9 @@ export function pinningWords(wanted: boolean): string {
 
 /** How long it stays. */
 export function endWords({ purgesAt, pinned, expiresAt, canBeUndeleted }: Stored, now: number): string {
-  if (purgesAt !== null) return canBeUndeleted ? `gone ${formatUntil(purgesAt, now)}` : "being purged";
+  if (purgesAt !== null) return canBeUndeleted ? `purged ${formatUntil(purgesAt, now)}` : "being purged";
   if (pinned) return "pinned, kept";
-  return expiresAt === null ? "no end yet" : `expires ${formatUntil(expiresAt, now)}`;
+  return expiresAt === null ? "no expiry yet" : `expires ${formatUntil(expiresAt, now)}`;
 }
 
 export function copiesWords(copies: number): string {
@@ -58,15 +58,15 @@ const TYPES = new Map<string, string>([
   ["artifact.original_vanished", "Missing from the object store"],
   ["artifact.original_returned", "Back in the object store"],
   ["artifact.undeleted", "Undeleted"],
-  ["artifact.purge_due", "Purge begun"],
+  ["artifact.purge_due", "Purge started"],
   ["artifact.purged", "Purged"],
-  ["artifact.forget_due", "Records to be forgotten"],
-  ["artifact.holding_released", "Released by a plane"],
+  ["artifact.forget_due", "Records due for deletion"],
+  ["artifact.holding_released", "No longer used by processing"],
   ["video.purged", "Renditions deleted"],
 ]);
 const STATUSES = new Map<string, string>([
   ["requested", "Requested"],
-  ["uploading", "Upload begun"],
+  ["uploading", "Upload started"],
   ["completing", "Upload checked"],
   ["aborting", "Upload cancelled"],
   ["processing", "Processing"],
@@ -94,10 +94,10 @@ const PARTS = new Map<string, string>([
   ["cli", "the command line"],
   ["processing", "processing"],
   ["purge", "the purge"],
-  ["retention", "retention: its time was over"],
+  ["retention", "retention, because it expired"],
   ["system", "Touchline"],
   ["touchline", "Touchline"],
-  ["watch", "the football watch"],
+  ["watch", "the goal search"],
 ]);
 
 /** Whom to thank. A token acts for its user; somebody of another tenant is an operator. */

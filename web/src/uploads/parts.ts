@@ -18,7 +18,7 @@ const MOST_REFUSALS = 3;
 const INTERRUPTED: Problem = {
   code: "unreachable",
   message: "The connection to the object store was lost",
-  hint: "Check your connection, and that the file was not moved or changed. Then try again: what has arrived is kept.",
+  hint: "Check your connection, and that the file was not moved or changed. Then try again: the parts that have arrived are kept.",
 };
 const REFUSED: Problem = {
   code: "forbidden",

@@ -89,7 +89,7 @@ test("refusals of single jobs are told once", () => {
   const one = { code: "conflict", message: "it runs", hint: "wait" };
   expect(refusal([])).toBeNull();
   expect(refusal([one])).toEqual(one);
-  expect(refusal([one, one])?.message).toBe("2 were refused; the first reason: it runs");
+  expect(refusal([one, one])?.message).toBe("2 were refused. The first reason: it runs");
 });
 
 // --- words
@@ -137,7 +137,7 @@ test.each([
 test("spans and steps", () => {
   expect([0, 59, 90, 3600].map(formatSpan)).toEqual(["0 s", "59 s", "2 min", "1:00 h"]);
   expect(historyWords(null, "queued", null)).toBe("Enqueued");
-  expect(historyWords("queued", "queued", "priority 5, was 0")).toBe("Reprioritised");
+  expect(historyWords("queued", "queued", "priority 5, was 0")).toBe("Priority changed");
   expect(historyWords("failed", "queued", "retried by hand")).toBe("Failed → Waiting");
   expect(historyWords("processing", "failed", "NotAVideo: no")).toBe("Running → Failed");
   expect(historyWords("processing", "failed", "Cancelled: cancelled by anna")).toBe("Running → Cancelled");

@@ -56,7 +56,7 @@ test.each([
 ])("%i ms is %s", (time, text) => expect(formatMoment(time)).toBe(text));
 
 test.each([
-  [hit("1"), ["on screen for 2.5 s", "97 % sure"]],
+  [hit("1"), ["on screen for 2.5 s", "97 % confidence"]],
   [hit("1", { where: "TITLE", box: null }), ["in the title"]],
   [hit("1", { where: "MATCH", box: null }), ["in the match facts"]],
 ])("a result says where it was found", (found, words) => expect(foundIn(found)).toEqual(words));

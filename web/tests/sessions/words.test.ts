@@ -33,20 +33,24 @@ test.each([
   [1, 10_000, "< 0.1 %"],
 ])("%i of %i is %s", (part, all, words) => expect(formatShare(part, all)).toBe(words));
 
+const stranger = { id: "", gateway: null, video: null, goalTitle: null, workflowId: null };
+
 test.each([
   ["stream-1|request-2", "stream-1 · request-2"],
   ["stream-1|_missing_request", "stream-1"],
   ["_missing_stream|r|more", "r · more"],
   ["_missing_stream|_missing_request", "_missing_stream|_missing_request"],
-])("%j is called %j", (id, name) => expect(sessionName({ id, video: null, jobId: null, pipelineId: null })).toBe(name));
+])("%j is called %j", (id, name) => expect(sessionName({ ...stranger, id })).toBe(name));
 
-test("our own work is called by its video", () => {
+test("our own work is called by its video or its goal", () => {
   const video = { title: "Final", playbackId: "abcdefgh12345678" };
-  expect(sessionName({ id: "a|b", video, jobId: "b", pipelineId: "transcode" })).toBe("Final · Transcode");
-  expect(sessionName({ id: "a|b", video: { ...video, title: "" }, jobId: "b", pipelineId: null })).toBe(
-    "Untitled video",
-  );
-  expect(sessionName({ id: "a|b", video: null, jobId: "b", pipelineId: "ocr" })).toBe("Deleted video · Ocr");
+  const own = { ...stranger, id: "a|b", gateway: "touchline", video };
+  expect(sessionName({ ...own, workflowId: "transcode" })).toBe("Final · Convert");
+  expect(sessionName({ ...own, workflowId: "upload", video: { ...video, title: "" } })).toBe("Untitled video · Upload");
+  expect(sessionName({ ...own, workflowId: "ocr", video: null })).toBe("Deleted video · Read text");
+  const goal = { ...own, video: null, goalTitle: "Arsenal 1-0 Chelsea, B. Saka 3'" };
+  expect(sessionName({ ...goal, workflowId: "goal_search" })).toBe("Arsenal 1-0 Chelsea, B. Saka 3' · Goal search");
+  expect(sessionName({ ...goal, workflowId: "validation", goalTitle: null })).toBe("Removed goal · Video check");
 });
 
 test("addresses are shortened, other names are not", () => {

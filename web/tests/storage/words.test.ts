@@ -60,14 +60,14 @@ describe("an artifact", () => {
   test.each([
     [{ expiresAt: IN_TWO_DAYS }, "expires in 2 days"],
     [{ pinned: true, expiresAt: null }, "pinned, kept"],
-    [{}, "no end yet"],
-    [{ deletedAt: "x", purgesAt: IN_TWO_DAYS, canBeUndeleted: true }, "gone in 2 days"],
+    [{}, "no expiry yet"],
+    [{ deletedAt: "x", purgesAt: IN_TWO_DAYS, canBeUndeleted: true }, "purged in 2 days"],
     [{ deletedAt: "x", purgesAt: IN_TWO_DAYS }, "being purged"],
   ])("%o ends: %s", (changes, words) => expect(endWords(stored(changes), NOW)).toBe(words));
 
   test.each([
     [{}, "Object store", "good"],
-    [{ storageLocation: "defrosting" }, "To a node", "busy"],
+    [{ storageLocation: "defrosting" }, "Moving to a node", "busy"],
     [{ missingSince: "x" }, "Missing", "bad"],
     [{ deletedAt: "x" }, "Deleted", "quiet"],
     [{ storageLocation: null }, "Unknown", "good"],
@@ -89,7 +89,7 @@ describe("an event", () => {
     [{ actor: "token:1", actorName: "Ada" }, "by a token of Ada"],
     [{ actor: "user:2" }, "by an operator"],
     [{ actor: "cli" }, "by the command line"],
-    [{ actor: "retention" }, "by retention: its time was over"],
+    [{ actor: "retention" }, "by retention, because it expired"],
     [{ actor: null }, ""],
   ])("%o was done %s", (changes, words) => expect(actorWords(event(changes))).toBe(words));
 

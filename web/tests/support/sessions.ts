@@ -79,6 +79,7 @@ export function session(given: Partial<SessionDetail> = {}): SessionDetail {
     progress: "SUCCESS",
     jobId: null,
     video: null,
+    goalTitle: null,
     startupMs: 2655,
     e2eProxyMs: 105,
     promptToPlayableMs: 6435,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 tenants = typer.Typer(
-    help="Create, list, rename, suspend and resume tenants; say who may embed their videos.", no_args_is_help=True
+    help="Create, list, rename, suspend and resume tenants; choose the sites that may embed their videos.",
+    no_args_is_help=True,
 )
 users = typer.Typer(help="Create and list users, change their role, enable and disable them.", no_args_is_help=True)
 tokens = typer.Typer(help="Create, list and revoke API tokens.", no_args_is_help=True)
@@ -104,11 +105,13 @@ def set_embed_origins(
     slug: Slug,
     origins: Annotated[
         list[str] | None,
-        typer.Argument(help="Sites like https://www.example.org; none: no site may.", show_default=False),
+        typer.Argument(
+            help="Sites like https://www.example.org. Without any, no site may embed them.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which sites may show the tenant's videos in frames of theirs. Replaces the whole list.
+    """Set the sites that may embed the tenant's videos. This replaces the whole list.
 
     While a site is listed, whoever knows the playback id of a video may play it at /embed/ID without signing in.
     """
@@ -128,7 +131,7 @@ def retention(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Set how long what a tenant makes from now on is kept. What exists already keeps its time."""
+    """Set how long new artifacts of a tenant are kept. Existing ones keep their expiry."""
     wanted = None if duration_ == "default" else duration(duration_)
 
     async def work(database: Database, settings: Settings) -> rules.Tenant:

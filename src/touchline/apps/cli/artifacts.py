@@ -20,7 +20,7 @@ upload_commands = typer.Typer()
 
 File = Annotated[Path, typer.Argument(help="The video to upload.")]
 Title = Annotated[str, typer.Option("--title", help="The title. Default: the name of the file.")]
-User = Annotated[str, typer.Option("--user", help="The slug of the tenant, on this machine.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
 
 
 @upload_commands.command()
@@ -53,18 +53,20 @@ mutation ($input: UpdateArtifactInput!) { updateArtifact(input: $input) {
 
 @commands.command()
 def update(  # noqa: PLR0913, PLR0917  its options
-    artifact_hash: Annotated[str, typer.Argument(metavar="HASH", help="The hash of it.", show_default=False)],
-    title: Annotated[str | None, typer.Option("--title", help="What it is called from now on.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What there is to say about it.")] = None,
+    artifact_hash: Annotated[str, typer.Argument(metavar="HASH", help="The hash of the artifact.", show_default=False)],
+    title: Annotated[str | None, typer.Option("--title", help="The new title.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="A description.")] = None,
     pin: Annotated[
-        bool | None, typer.Option("--pin/--unpin", help="Keep it whatever its retention, or no longer.")
+        bool | None, typer.Option("--pin/--unpin", help="Keep it regardless of its retention, or no longer.")
     ] = None,
     server: Server = "",
     token_file: Token = "",
-    user: Annotated[str, typer.Option("--user", help="Whose artifacts, on this machine.")] = ADMIN,
+    user: Annotated[
+        str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")
+    ] = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Change an upload, clip or recording. What is left out stays as it is."""
+    """Change an upload, clip or recording. Options that are left out change nothing."""
     change = {"title": title, "description": description, "pinned": pin}
     wanted = {"artifactHash": artifact_hash} | {name: value for name, value in change.items() if value is not None}
 

@@ -46,15 +46,17 @@ StartTime = Annotated[
 EndTime = Annotated[int | None, typer.Option("--to", help="The end, exclusive.", parser=milliseconds, metavar="TIME")]
 Duration = Annotated[
     int | None,
-    typer.Option("--duration", help="How long it is, in place of --to.", parser=milliseconds, metavar="TIME"),
+    typer.Option("--duration", help="The length, instead of --to.", parser=milliseconds, metavar="TIME"),
 ]
 Keep = Annotated[
     timedelta | None,
-    typer.Option("--keep", help="How long it is kept. Default: as its tenant says.", parser=length, metavar="DURATION"),
+    typer.Option(
+        "--keep", help="How long it is kept. Default: the retention of the tenant.", parser=length, metavar="DURATION"
+    ),
 ]
 Title = Annotated[str, typer.Option("--title", help="The title. Default: the title of the video and the times.")]
 Description = Annotated[str, typer.Option("--description", help="A description.")]
-User = Annotated[str, typer.Option("--user", help="The slug of the tenant, on this machine.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
 
 
 class Mode(StrEnum):
@@ -88,7 +90,7 @@ def create(  # noqa: PLR0913, PLR0917  its options
     start: StartTime = None,
     end: EndTime = None,
     duration: Duration = None,
-    mode: Annotated[Mode, typer.Option("--mode", help="What the times count from.")] = Mode.ABSOLUTE,
+    mode: Annotated[Mode, typer.Option("--mode", help="What the times are counted from.")] = Mode.ABSOLUTE,
     padding: Padding = None,
     title: Title = "",
     keep: Keep = None,
@@ -114,7 +116,7 @@ def create(  # noqa: PLR0913, PLR0917  its options
 @commands.command(name="list")
 def list_clips(  # noqa: PLR0913, PLR0917  its options
     video: Annotated[str, typer.Option("--of", help="Only clips of the video with this hash.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The maximum number of rows to list.")] = 50,
     after: Annotated[str, typer.Option("--after", help="The cursor of the previous page, to list the next one.")] = "",
     server: Server = "",
     token_file: Token = "",
@@ -129,7 +131,7 @@ def list_clips(  # noqa: PLR0913, PLR0917  its options
     rows = [[clip["clipHash"], clip["status"] or "unknown", _times(clip), clip["title"]] for clip in page["clips"]]
     show_table(["HASH", "STATE", "SHOWS", "TITLE"], rows)
     if page["next"]:
-        progress(f"more: --after {page['next']}")
+        progress(f"More rows: --after {page['next']}")
 
 
 @commands.command(name="show")

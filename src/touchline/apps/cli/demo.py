@@ -77,7 +77,10 @@ def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
     from touchline.platform.stack.part import StackRole
 
     begins = ["--starts-at", state.starts_at] if state.starts_at else ["--starts-in", "3s"]
-    folder = str(loaded.settings.data / "demo" / "videos")
+    videos = loaded.settings.data / "demo" / "videos"
+    if not videos.exists():
+        progress("The videos of the match day are drawn first. This takes a minute or two, once.")
+    folder = str(videos)
     day = ["--script", str(script.absolute()), "--playing", str(state.playing), *begins]
     options = [*day, "--port", str(state.port), "--folder", folder, "--json"]
     command = [sys.executable, "-m", "touchline", "world", "serve", *options]

@@ -283,10 +283,10 @@ def audit(
     tenant: Annotated[str, typer.Option("--tenant", help="The slug of the tenant.")] = DEFAULT_TENANT,
     artifact: Annotated[str, typer.Option("--artifact", help="Only what happened to this artifact.")] = "",
     types: Annotated[
-        list[str] | None, typer.Option("--type", help="Only events of this type; may be given several times.")
+        list[str] | None, typer.Option("--type", help="Only events of this type; repeat the option for several.")
     ] = None,
     actor: Annotated[
-        str, typer.Option("--actor", help="Only acts of this one: `user:ID`, `token:ID`, `cli`, `retention`.")
+        str, typer.Option("--actor", help="Only actions of this actor: `user:ID`, `token:ID`, `cli`, `retention`.")
     ] = "",
     within: Annotated[
         timedelta,
@@ -294,7 +294,7 @@ def audit(
     ] = "30d",  # pyright: ignore[reportArgumentType]  the parser reads it
     as_json: AsJson = False,
 ) -> None:
-    """List administrative acts and changes of artifacts' states with who caused them, newest first."""
+    """List administrative actions and state changes of artifacts, and who caused them, newest first."""
     from touchline.kernel import SystemClock, parse_artifact_hash
     from touchline.measure.audit.rules import ARTIFACT, AuditFilter
 
@@ -308,7 +308,7 @@ def audit(
         return
     show_table(["WHEN", "ACTOR", "TYPE", "SUBJECT", "METADATA"], [_row(event, names) for event in events])
     if more:
-        progress(f"There are more than {MOST_LISTED}: ask for less, by --within, --type or --actor.")
+        progress(f"There are more than {MOST_LISTED}. Narrow the list with --within, --type or --actor.")
 
 
 async def _asked(to: MeasureServices, wanted: AuditFilter) -> tuple[Sequence[ServiceEvent], Mapping[str, str]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from touchline.process.queue.queries import Transition
     from touchline.process.queue.service import JobAdministration
 
-commands = typer.Typer(help="List, show, retry, cancel and reprioritise jobs.", no_args_is_help=True)
+commands = typer.Typer(help="List, show, retry and cancel jobs, and change their priority.", no_args_is_help=True)
 
 ACTOR = "cli"
 LONGEST_ERROR = 100

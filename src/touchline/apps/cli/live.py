@@ -14,15 +14,17 @@ from touchline.kernel import NotFound, Scope
 
 from .command import ADMIN, AsJson, Server, Token, gateway_access, progress, show, show_json, show_table
 
-commands = typer.Typer(help="Create streams, list and show them, rotate their keys.", no_args_is_help=True)
+commands = typer.Typer(help="Create, list and change live streams, and rotate their keys.", no_args_is_help=True)
 
 StreamId = Annotated[str, typer.Argument(metavar="ID", help="The id of the stream.", show_default=False)]
-Description = Annotated[str, typer.Option("--description", help="What there is to say about it.")]
+Description = Annotated[str, typer.Option("--description", help="A description.")]
 IdempotencyKey = Annotated[
     str,
-    typer.Option("--idempotency-key", help="The same key with the same options again creates nothing; random without."),
+    typer.Option(
+        "--idempotency-key", help="With the same key and options, the existing stream is returned. Default: random."
+    ),
 ]
-User = Annotated[str, typer.Option("--user", help="Whose streams, on this machine.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
 
 _PROBLEM = "... on Problem { code message hint } ... on ValidationError { field }"
 _FIELDS = """
@@ -46,7 +48,7 @@ _SHOW = f"query ($id: ID!) {{ stream(streamId: $id) {{ ...Fields }} }} {_FIELDS}
 
 @commands.command()
 def create(  # noqa: PLR0913, PLR0917  its options
-    title: Annotated[str, typer.Argument(help="What the stream is called.", show_default=False)],
+    title: Annotated[str, typer.Argument(help="The title of the stream.", show_default=False)],
     description: Description = "",
     record: Annotated[bool, typer.Option("--record", help="Record it whenever it goes live.")] = False,
     idempotency_key: IdempotencyKey = "",
@@ -64,8 +66,8 @@ def create(  # noqa: PLR0913, PLR0917  its options
 
 @commands.command(name="list")
 def list_streams(
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many.")] = 50,
-    after: Annotated[str, typer.Option("--after", help="Go on where a page ended: its cursor.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The maximum number of rows to list.")] = 50,
+    after: Annotated[str, typer.Option("--after", help="The cursor of the previous page, to list the next one.")] = "",
     server: Server = "",
     token_file: Token = "",
     user: User = ADMIN,
@@ -79,7 +81,7 @@ def list_streams(
     rows = [[stream["streamId"], _state(stream), stream["title"]] for stream in page["streams"]]
     show_table(["ID", "STATE", "TITLE"], rows)
     if page["next"]:
-        progress(f"more: --after {page['next']}")
+        progress(f"More rows: --after {page['next']}")
 
 
 @commands.command(name="show")
@@ -93,16 +95,16 @@ def show_stream(
 @commands.command()
 def update(  # noqa: PLR0913, PLR0917  its options
     stream_id: StreamId,
-    title: Annotated[str | None, typer.Option("--title", help="What it is called from now on.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What there is to say about it.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="The new title.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="A description.")] = None,
     record: Annotated[bool | None, typer.Option("--record/--no-record", help="Record it when it goes live.")] = None,
-    suspend: Annotated[bool | None, typer.Option("--suspend/--resume", help="Refuse its key, or accept it.")] = None,
+    suspend: Annotated[bool | None, typer.Option("--suspend/--resume", help="Refuse or accept its key.")] = None,
     server: Server = "",
     token_file: Token = "",
     user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Change a stream. What is left out stays as it is."""
+    """Change a stream. Options that are left out change nothing."""
     change = {"title": title, "description": description, "record": record, "suspended": suspend}
     wanted = {"streamId": stream_id} | {name: value for name, value in change.items() if value is not None}
     access = gateway_access(server, token_file, user)
@@ -113,7 +115,7 @@ def update(  # noqa: PLR0913, PLR0917  its options
 def key(
     stream_id: StreamId, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
 ) -> None:
-    """Rotate the key of a stream: show a new one, once, and refuse the old one from now on."""
+    """Replace the key of a stream. The new key is shown once; the old one stops working at once."""
     access = gateway_access(server, token_file, user)
     _show_key(_act(access, "rotateStreamKey", _ROTATE, {"id": stream_id}), as_json)
 
@@ -122,7 +124,7 @@ def key(
 def delete(
     stream_id: StreamId, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
 ) -> None:
-    """Delete a stream and refuse its key for good. Its recordings and clips stay."""
+    """Delete a stream. Its key stops working; its recordings and clips are kept."""
     deleted = _act(gateway_access(server, token_file, user), "deleteStream", _DELETE, {"id": stream_id})
     if as_json:
         show_json(deleted)
@@ -152,7 +154,7 @@ async def _found(access: Access, stream_id: str) -> dict[str, Any]:
     async with _gateway(access, Scope.READ) as gateway:
         stream = (await gateway.query(_SHOW, {"id": stream_id}))["stream"]
     if stream is None:
-        raise NotFound(f"there is no stream {stream_id}", hint="`touchline live list` shows those that there are.")
+        raise NotFound(f"there is no stream {stream_id}", hint="`touchline live list` shows all streams.")
     return stream
 
 
@@ -167,10 +169,10 @@ def _show_key(made: dict[str, Any], as_json: bool) -> None:
         return
     show(f"{stream['streamId']}  {_state(stream)}  {stream['title']}")
     if stream_key is None:
-        progress("It exists already, and its key was shown before: `touchline live key` makes a new one.")
+        progress("The stream exists already, and its key was shown before. `touchline live key` creates a new one.")
         return
     show(stream_key)
-    progress("This is the only time the key is shown.")
+    progress("Save the key now: it is not shown again.")
 
 
 def _show_stream(stream: dict[str, Any], as_json: bool) -> None:

@@ -36,7 +36,7 @@ SHORTEST_GRACE = timedelta(hours=1)
 Grace = Annotated[
     timedelta,
     typer.Option(
-        "--grace", parser=duration, metavar="DURATION", help="How old an object must be to count as nobody's."
+        "--grace", parser=duration, metavar="DURATION", help="How old an unreferenced object must be to be reported."
     ),
 ]
 
@@ -44,15 +44,15 @@ Grace = Annotated[
 @commands.command()
 def fsck(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what is safe; everything else is only named.")
+        bool, typer.Option("--repair", help="Repair what can be repaired safely; the rest is only reported.")
     ] = False,
-    thorough: Annotated[bool, typer.Option("--thorough", help="Read every original, which takes its time.")] = False,
-    after: Annotated[str, typer.Option("--after", help="Go on behind this artifact, where another run stopped.")] = "",
+    thorough: Annotated[bool, typer.Option("--thorough", help="Also read every original, which takes long.")] = False,
+    after: Annotated[str, typer.Option("--after", help="Continue after this artifact, where a run stopped.")] = "",
     grace: Grace = "24h",  # pyright: ignore[reportArgumentType]  the parser reads it
     as_json: AsJson = False,
 ) -> int:
-    """Compare tables, nodes and the object store, and name all that is missing, damaged or nobody's. Exit code 1: some
-    damage is left."""
+    """Compare the database, the nodes and the object store, and report what is missing, damaged or unreferenced. The
+    exit code is 1 if a problem remains."""
     from touchline.kernel import parse_artifact_hash
 
     report = asyncio.run(
@@ -68,14 +68,14 @@ def fsck(
 
 def _show(report: FsckReport, repair: bool) -> None:
     rows = [[each.kind.value, _plain(each.what), each.repair or "-", _plain(each.why)] for each in report.damages]
-    show_table(["DAMAGE", "WHAT", "REPAIR", "WHY"], rows)
+    show_table(["PROBLEM", "WHAT", "REPAIR", "WHY"], rows)
     found = sum(report.found.values())
     if found > len(rows):
         progress(f"{found - len(rows)} more are not listed")
     done = sum(report.repaired.values())
-    progress(f"{report.artifacts} artifacts and {report.objects} objects: {found} damages, {done} repaired")
+    progress(f"{report.artifacts} artifacts and {report.objects} objects: {found} problems found, {done} repaired")
     if report.left and not repair:
-        progress("--repair does what the third column says")
+        progress("--repair applies the repairs in the third column")
 
 
 async def _fsck(after: str, grace: timedelta, repair: bool, thorough: bool) -> FsckReport:
@@ -112,7 +112,9 @@ def _progress_printer() -> Callable[[FsckReport], None]:
         nonlocal reported
         if time.monotonic() - reported > REPORT_EVERY_S:
             reported = time.monotonic()
-            progress(f"{report.artifacts} artifacts, {sum(report.found.values())} damages; --after {report.reached}")
+            progress(
+                f"{report.artifacts} artifacts, {sum(report.found.values())} problems found; --after {report.reached}"
+            )
 
     return print_progress
 
@@ -124,7 +126,7 @@ def _plain(text: str) -> str:
 
 @commands.command()
 def scan(as_json: AsJson = False) -> None:
-    """Import videos that are in the bucket but in no table, and report missing originals."""
+    """Import videos that are in the bucket but not in the library, and report missing originals."""
     report = asyncio.run(_scan())
     if as_json:
         show_json(asdict(report))
@@ -162,7 +164,7 @@ async def _scan() -> ScanReport:
 
 def _rows(report: ScanReport) -> list[list[str]]:
     """Keys are written by strangers: what does not print is escaped."""
-    taken = [["taken in", _plain(key), found] for key, found in report.taken.items()]
+    taken = [["imported", _plain(key), found] for key, found in report.taken.items()]
     refused = [[each.reason.value, _plain(each.key), each.why] for each in report.refusals]
     missing = [["missing", each, "the original is missing from the bucket"] for each in report.missing]
     unreadable = [
@@ -171,16 +173,14 @@ def _rows(report: ScanReport) -> list[list[str]]:
     return [*taken, *refused, *missing, *unreadable]
 
 
-retention_commands = typer.Typer(
-    help="Delete what is over its time, and see what would be deleted.", no_args_is_help=True
-)
+retention_commands = typer.Typer(help="Delete expired artifacts, or show what would be deleted.", no_args_is_help=True)
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what the next passes would do.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be deleted.")]
 
 
 @retention_commands.command()
 def run(dry_run: DryRun = False, as_json: AsJson = False) -> int:
-    """Run the passes of retention now, within their limits: what each did, for which tenant, why, and what it freed.
+    """Delete expired artifacts now, within the limits, and show what was deleted for each tenant, and why.
 
     Exit code 8 when bytes could not be deleted; they are tried again.
     """
@@ -189,11 +189,11 @@ def run(dry_run: DryRun = False, as_json: AsJson = False) -> int:
         show_json(_document(report, dry_run))
         return 8 if report.failed else 0
     show_table(["STEP", "TENANT", "ARTIFACTS", "FREED", "WHY"], [_row(total) for total in report.totals])
-    progress(f"{'would take' if dry_run else 'took'} {sum(total.artifacts for total in report.totals)} steps")
+    progress(f"{sum(total.artifacts for total in report.totals)} changes{' would be made' if dry_run else ''}")
     if report.limited:
-        progress("there is more than one interval allows: is the clock right? The rest waits for the next interval.")
+        progress("The limit of one interval is reached; the rest follows in the next. Check that the clock is right.")
     for artifact in report.failed:
-        progress(f"{artifact}: its bytes could not be deleted; it is tried again")
+        progress(f"{artifact}: its objects could not be deleted; this is tried again")
     return 8 if report.failed else 0
 
 

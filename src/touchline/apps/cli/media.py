@@ -58,7 +58,7 @@ Similarity = Annotated[
     typer.Option("--similarity", help="Frames that are more similar than this are skipped; 1 keeps all.", min=0, max=1),
 ]
 TextSource = Annotated[Path, typer.Argument(help="A video, or a picture: JPEG, PNG, WebP or BMP.", show_default=False)]
-Reader = Annotated[ReaderName, typer.Option("--engine", help="Who reads.")]
+Reader = Annotated[ReaderName, typer.Option("--engine", help="The OCR engine.")]
 Languages = Annotated[
     list[str],
     typer.Option("--language", help="A language as Tesseract names it, like eng; repeat the option for several."),

@@ -12,13 +12,13 @@ from touchline.kernel import Scope, format_bytes
 
 from .command import ADMIN, AsJson, Server, Token, gateway_access, show, show_json, show_table
 
-commands = typer.Typer(help="List the nodes that hold copies, and forget one that is lost.", no_args_is_help=True)
+commands = typer.Typer(help="List the nodes that hold copies, and remove one that is lost.", no_args_is_help=True)
 moves = typer.Typer()
 
 Hash = Annotated[str, typer.Argument(help="The hash of the video or clip.", show_default=False)]
 Node = Annotated[str, typer.Argument(help="The id of the node.", show_default=False)]
-User = Annotated[str, typer.Option("--user", help="As whom, on this machine.")]
-Lose = Annotated[bool, typer.Option("--lose", help="Also when it has what lies nowhere else, which is lost then.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
+Lose = Annotated[bool, typer.Option("--lose", help="Even if it has the only copy of something, which is then lost.")]
 
 _NODES = """
 query { storageNodes {
@@ -37,13 +37,13 @@ mutation ($hash: String!) { %s(artifactHash: $hash) {
 
 @commands.command(name="list")
 def list_nodes(server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False) -> None:
-    """List all nodes: where they answer, how full they are, and what is wrong with them."""
+    """List all nodes with their state, storage use, address and problems."""
     nodes = asyncio.run(_listed(gateway_access(server, token_file, user)))
     if as_json:
         show_json(nodes)
         return
     rows = [[node["nodeId"], node["status"], _fill(node), node["baseUrl"], node["trouble"] or "-"] for node in nodes]
-    show_table(["NODE", "STATE", "HOLDS", "ADDRESS", "TROUBLE"], rows)
+    show_table(["NODE", "STATE", "USED", "ADDRESS", "PROBLEM"], rows)
 
 
 @commands.command()
@@ -55,20 +55,20 @@ def forget(
     user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Count the copies of a node as gone: it, or its disk, will not come back."""
+    """Remove a node that will not come back, and count its copies as lost."""
     access, variables = gateway_access(server, token_file, user), {"node": node, "lose": lose}
     found = asyncio.run(_asked(access, "forgetNode", _FORGET, variables, Scope.ADMIN))
     if as_json:
         show_json(found)
     else:
-        show(f"{found['nodeId']}  {found['copies']} copies are gone")
+        show(f"{found['nodeId']}  {found['copies']} copies removed")
 
 
 @moves.command()
 def freeze(
     artifact_hash: Hash, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
 ) -> None:
-    """Take a video or clip off the nodes, once the object store has all of it."""
+    """Remove the copies of a video or clip from the nodes, once the object store has all of it."""
     _move("freezeArtifact", gateway_access(server, token_file, user), artifact_hash, as_json=as_json)
 
 
@@ -76,7 +76,7 @@ def freeze(
 def warm(
     artifact_hash: Hash, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
 ) -> None:
-    """Bring a video or clip onto a node, before somebody watches it."""
+    """Load a video or clip onto a node before somebody watches it."""
     _move("warmArtifact", gateway_access(server, token_file, user), artifact_hash, as_json=as_json)
 
 

@@ -23,7 +23,7 @@ Query = Annotated[
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=200, help="The number of results.")]
 After = Annotated[str, typer.Option("--after", help="The cursor of the previous page.")]
-User = Annotated[str, typer.Option("--user", help="The slug of the tenant, on this machine.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
 
 
 class Order(StrEnum):
@@ -74,7 +74,7 @@ def search(  # noqa: PLR0913, PLR0917  its options
         progress(f"no results for {correction['word']}: searched for {', '.join(correction['readAs'])}")
     show_table(["FOUND IN", "AT", "SURE", "VIDEO", "TEXT"], [_row(hit) for hit in page["hits"]])
     if page["next"]:
-        progress(f"more: --after {page['next']}")
+        progress(f"More rows: --after {page['next']}")
 
 
 def _row(hit: dict[str, Any]) -> list[str]:

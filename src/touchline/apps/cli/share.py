@@ -14,9 +14,7 @@ from touchline.kernel import Scope, SystemClock
 
 from .command import ADMIN, AsJson, Server, Token, duration, gateway_access, progress, show, show_json, show_table
 
-commands = typer.Typer(
-    help="Share a video by a link that needs no sign-in; list and revoke such links.", no_args_is_help=True
-)
+commands = typer.Typer(help="Create, list and revoke links that play a video without signing in.", no_args_is_help=True)
 
 Video = Annotated[str, typer.Argument(help="The hash of the video or clip.", show_default=False)]
 Expires = Annotated[
@@ -25,10 +23,10 @@ Expires = Annotated[
         "--expires",
         parser=duration,
         metavar="DURATION",
-        help="After which time it ends; `serve.share_link_lifetime` without it.",
+        help="How long it is valid, like 7d. Default: `serve.share_link_lifetime`.",
     ),
 ]
-User = Annotated[str, typer.Option("--user", help="As whom, on this machine.")]
+User = Annotated[str, typer.Option("--user", help="The e-mail address of the user to act as, on this machine.")]
 
 _FIELDS = "fragment Fields on ShareLink { id artifactHash createdBy createdAt expiresAt revokedAt }"
 _CREATE = f"""
@@ -52,7 +50,7 @@ def create(
     user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """Make a link. Its address is shown once: only a hash of it is kept."""
+    """Create a share link. It is shown once: only its hash is kept."""
     wanted = {"artifactHash": video}
     if expires:
         wanted["expiresAt"] = (SystemClock().now() + expires).isoformat()
@@ -64,20 +62,20 @@ def create(
         return
     show(created["url"])
     link = created["shareLink"]
-    progress(f"This is the only time it is shown. It ends {link['expiresAt']}; its id is {link['id']}.")
+    progress(f"Save it now: it is not shown again. It expires at {link['expiresAt']}. Its id is {link['id']}.")
 
 
 @commands.command(name="list")
 def list_links(
     video: Video, server: Server = "", token_file: Token = "", user: User = ADMIN, as_json: AsJson = False
 ) -> None:
-    """List the links of a video, newest first, without their addresses."""
+    """List the share links of a video, newest first. The URLs are not shown again."""
     links = asyncio.run(_listed(gateway_access(server, token_file, user), video))
     if as_json:
         show_json({"links": links})
         return
     rows = [[link["id"], _state(link), link["createdBy"] or "", link["createdAt"], link["expiresAt"]] for link in links]
-    show_table(["ID", "STATE", "BY", "MADE", "ENDS"], rows)
+    show_table(["ID", "STATE", "CREATED BY", "CREATED", "EXPIRES"], rows)
 
 
 @commands.command()
@@ -88,7 +86,7 @@ def revoke(
     user: User = ADMIN,
     as_json: AsJson = False,
 ) -> None:
-    """End a link within seconds, for those who play by it too."""
+    """Revoke a share link. Players that use it stop within seconds."""
     access = gateway_access(server, token_file, user)
     link = asyncio.run(_asked(access, "revokeShareLink", _REVOKE, {"id": link_id}))["shareLink"]
     if as_json:

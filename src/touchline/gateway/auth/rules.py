@@ -178,7 +178,7 @@ def valid_name(text: str) -> str:
 def valid_origins(texts: Sequence[str]) -> tuple[str, ...]:
     """As browsers spell them, each once, sorted."""
     if len(texts) > MOST_ORIGINS:
-        raise errors.InvalidInput("too many sites", field="origins", why=f"the most is {MOST_ORIGINS}")
+        raise errors.InvalidInput("too many sites", field="origins", why=f"the limit is {MOST_ORIGINS}")
     return tuple(sorted({valid_origin(text) for text in texts}))
 
 
@@ -297,7 +297,9 @@ def checked_token(actor: Actor, user: User, new: NewToken, now: datetime) -> New
         )
     for scope in sorted(new.scopes):
         if not user.role.includes(ROLE_FOR_SCOPE[scope]):
-            raise errors.Forbidden(f"the scope {scope} is too much", why=f"{user.email} is {user.role}")
+            raise errors.Forbidden(
+                f"the user may not have the scope {scope}", why=f"the role of {user.email} is {user.role}"
+            )
         if actor.principal is not None:
             actor.principal.require(scope)
     if new.expires_at is not None and new.expires_at <= now:

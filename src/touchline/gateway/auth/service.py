@@ -40,7 +40,7 @@ class Tenants:
         async with self._database.system("administer tenants") as transaction:
             tenant = await add_tenant(transaction, actor, slug, name, self._clock)
         if tenant is None:
-            raise AlreadyExists(f"there is a tenant {slug}", why="slugs are unique in an installation")
+            raise AlreadyExists(f"the tenant {slug} exists already", why="slugs are unique in an installation")
         return tenant
 
     async def listed(self, actor: rules.Actor, window: rules.ListWindow = FIRST) -> rules.ListPage[rules.Tenant]:
@@ -109,7 +109,7 @@ class Users:
             rules.existing_tenant(await AccessStore(transaction.connection).tenant(tenant_id))
             user = await add_user(transaction, actor, new, self._clock)
         if user is None:
-            raise AlreadyExists(f"there is a user {new.email}", why="an e-mail belongs to one user of one tenant")
+            raise AlreadyExists(f"the user {new.email} exists already", why="an e-mail address can have one user only")
         return user
 
     async def listed(

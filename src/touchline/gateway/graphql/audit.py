@@ -19,10 +19,10 @@ from .pages import Connection, PageInput, PageRows, connection, window
 COUNTED = frozenset({"totalCount"})
 
 
-@strawberry.type(description="An administrative act, or a new state of an artifact. Kept for good; metadata only.")
+@strawberry.type(description="An administrative action, or a new state of an artifact. Kept forever; metadata only.")
 class ServiceEvent:
     id: strawberry.ID
-    type: str = strawberry.field(description="As the log names it: artifact.lifecycle, user.role_changed, ...")
+    type: str = strawberry.field(description="The event type, like artifact.lifecycle or user.role_changed.")
     subject_kind: str = strawberry.field(description="artifact, job, user, token, session or tenant.")
     subject: str = strawberry.field(description="Its id.")
     actor: str | None = strawberry.field(
@@ -34,7 +34,7 @@ class ServiceEvent:
     trace: str | None = strawberry.field(description="The request that caused it.")
     metadata: JSON
 
-    @strawberry.field(description="What the user is called; null for everybody who is no user of this tenant.")
+    @strawberry.field(description="The name of the user. Null if the actor is not a user of this tenant.")
     async def actor_name(self, info: Info) -> str | None:
         return None if self.actor is None else await info.context.loaders.actor_names.load(self.actor)
 

@@ -67,9 +67,9 @@ class Clip(Node):
     source_hash: str = strawberry.field(description="The artifact that it was cut from.")
     title: str
     description: str
-    mode: Mode = strawberry.field(description="How its times were asked for.")
+    mode: Mode = strawberry.field(description="How its times were requested.")
     start_seconds: float = strawberry.field(
-        description="As asked for, in the time of the source: of a video from its beginning, of a stream since 1970."
+        description="As requested, in the time of the source: of a video from its beginning, of a stream since 1970."
     )
     end_seconds: float
     padding_seconds: float
@@ -77,11 +77,11 @@ class Clip(Node):
         description="With the padding, as far as the source has it. Exact after the clip was cut."
     )
     shown_end_seconds: float
-    fulfilled_start_seconds: float = strawberry.field(description="How much of what was asked for it shows.")
+    fulfilled_start_seconds: float = strawberry.field(description="How much of the requested range it shows.")
     fulfilled_end_seconds: float
     created_at: datetime
     expires_at: datetime
-    pinned: bool = strawberry.field(description="Kept until it is unpinned, whatever its retention.")
+    pinned: bool = strawberry.field(description="Kept until it is unpinned, regardless of its retention.")
     status: str | None = strawberry.field(description="requested, processing, ready, failed or deleted.")
     progress_percent: int | None
     size_bytes: float | None
@@ -122,7 +122,7 @@ class CreateClipInput:
         default=None, description="Without it the same source, range and padding is the same request."
     )
     retention_seconds: float | None = strawberry.field(
-        default=None, description="How long it is kept; without it: as long as the tenant keeps things."
+        default=None, description="How long it is kept; default: the retention of the tenant."
     )
 
 

@@ -358,7 +358,9 @@ def choice(kind: type[Choice], text: str, field: str) -> Choice:
     try:
         return kind(text)
     except ValueError as error:
-        raise errors.InvalidInput("not one of them", field=field, why=f"it must be one of {', '.join(kind)}") from error
+        raise errors.InvalidInput(
+            "not a valid value", field=field, why=f"it must be one of {', '.join(kind)}"
+        ) from error
 
 
 def line(text: str, field: str) -> str:
@@ -463,7 +465,7 @@ class JobMutations:
 def _wanted(given: JobFilter) -> Wanted:
     video = None if given.video_id is None else job_id(given.video_id)
     if given.video_id is not None and video is None:
-        raise errors.InvalidInput("not a video's id", field="filter.video_id", why="it is not a UUID")
+        raise errors.InvalidInput("not a valid video id", field="filter.video_id", why="it is not a UUID")
     return Wanted(
         status=None if given.status is None else choice(jobs.JobStatus, given.status, "filter.status"),
         job_type=None if given.job_type is None else choice(jobs.JobType, given.job_type, "filter.job_type"),

@@ -283,7 +283,7 @@ SAYS_SYNCED = {
 STORAGE_TYPES = frozenset({artifacts.ArtifactLifecycle.event_type, *SAYS_SYNCED})
 
 
-@strawberry.type(description="Where an artifact's bytes are from now on; null is what the event does not say.")
+@strawberry.type(description="Where an artifact is stored now; null where the event has no value.")
 class LiveStorageEvent:
     cursor: str
     artifact_hash: str

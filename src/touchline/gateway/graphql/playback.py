@@ -28,7 +28,7 @@ HLS = "hls"
 # --- Endpoints.
 
 
-@strawberry.type(description="One place that sends the video, by a signed, expiring address.")
+@strawberry.type(description="One place that serves the video, with a signed URL that expires.")
 class ViewerEndpoint:
     node_id: str | None = strawberry.field(
         description="Null is the gateway, which streams from wherever the bytes are."
@@ -125,13 +125,13 @@ class ShareLink:
 @strawberry.type
 class CreatedShareLink:
     share_link: ShareLink
-    url: str = strawberry.field(description="Shown once: only a hash of it is kept.")
+    url: str = strawberry.field(description="Shown once: only its hash is kept.")
 
 
 @strawberry.input
 class CreateShareLinkInput:
     artifact_hash: str
-    expires_at: datetime | None = strawberry.field(default=None, description="Without it: after the usual lifetime.")
+    expires_at: datetime | None = strawberry.field(default=None, description="Default: `serve.share_link_lifetime`.")
 
 
 CreateShareLinkResult = Annotated[
@@ -194,7 +194,7 @@ async def _revoke(info: Info, link_id: str) -> RevokedShareLink:
 @strawberry.type
 class EmbedOrigins:
     origins: list[str] = strawberry.field(
-        description="Sites that may show the tenant's videos in frames of theirs, at /embed/{playbackId}. While there "
+        description="Sites that may embed the tenant's videos, at /embed/{playbackId}. While there "
         "is one, whoever knows a playback id may play the video there; with none, nobody can."
     )
 
@@ -222,7 +222,7 @@ class PlaybackQueries:
     async def resolve_viewer_endpoint(self, info: Info, playback_id: str) -> ResolveViewerEndpointResult:
         return await results.as_result(ResolveViewerEndpointResult, _resolve(info, playback_id))
 
-    @strawberry.field(description="Newest first, the ended ones too.")
+    @strawberry.field(description="Newest first, including expired and revoked ones.")
     async def share_links(self, info: Info, artifact_hash: str) -> list[ShareLink]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -242,7 +242,7 @@ class PlaybackMutations:
     async def create_share_link(self, info: Info, input: CreateShareLinkInput) -> CreateShareLinkResult:  # noqa: A002  its name in the schema
         return await results.as_result(CreateShareLinkResult, _create(info, input))
 
-    @strawberry.mutation(description="Ends it within seconds, for those who play by it too.")
+    @strawberry.mutation(description="Players that use it stop within seconds.")
     async def revoke_share_link(self, info: Info, id: str) -> RevokeShareLinkResult:  # noqa: A002  its name in the schema
         return await results.as_result(RevokeShareLinkResult, _revoke(info, id))
 

@@ -422,7 +422,7 @@ def _box(hit: TextHit) -> BoundingBox | None:
 
 def _filters(given: SearchFilters) -> QueryFilters:
     if given.min_confidence is not None and not 0 <= given.min_confidence <= 1:
-        raise InvalidInput("not a confidence", field="filters.min_confidence", why="it must be between 0 and 1")
+        raise InvalidInput("not a valid confidence", field="filters.min_confidence", why="it must be between 0 and 1")
     labels = ((kind, getattr(given, kind)) for kind in LABELS)
     return QueryFilters(
         videos=tuple(_video(video) for video in given.videos or ()),
@@ -440,7 +440,7 @@ def _video(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise InvalidInput("not a video's id", field="filters.videos", why="it is not a UUID") from error
+        raise InvalidInput("not a valid video id", field="filters.videos", why="it is not a UUID") from error
 
 
 def _utc(at: datetime | None) -> datetime | None:

@@ -67,7 +67,7 @@ class StartDvrInput:
     description: str | None = None
     idempotency_key: str | None = None
     retention_seconds: float | None = strawberry.field(
-        default=None, description="How long it is kept after its end; without it: as long as the tenant keeps things."
+        default=None, description="How long it is kept after its end; default: the retention of the tenant."
     )
 
 
@@ -121,13 +121,13 @@ class RecordingQueries:
 @strawberry.type
 class RecordingMutations:
     @strawberry.mutation(
-        description="Records a live stream. A stream has one recording at a time: starting again answers the same one. "
+        description="Records a live stream. A stream has one recording at a time: starting again returns the same one. "
         "A ConflictError: the stream is not live."
     )
     async def start_dvr(self, info: Info, input: StartDvrInput) -> DvrResult:  # noqa: A002  its name in the schema
         return await results.as_result(DvrResult, _start(info, input))
 
-    @strawberry.mutation(description="What has ended stays as it is.")
+    @strawberry.mutation(description="Has no effect on a recording that has ended.")
     async def stop_dvr(self, info: Info, dvr_hash: str) -> DvrResult:
         return await results.as_result(DvrResult, _stop(info, dvr_hash))
 

@@ -51,7 +51,7 @@ class Vod(Node):
     title: str
     title_revision: int = strawberry.field(description="Of two titles the one with the higher revision counts.")
     description: str
-    pinned: bool = strawberry.field(description="Kept until it is unpinned, whatever its retention.")
+    pinned: bool = strawberry.field(description="Kept until it is unpinned, regardless of its retention.")
     file_name: str
     created_at: datetime
     expires_at: datetime | None
@@ -136,7 +136,7 @@ class CreateVodUploadInput:
     content_type: str | None = None
     retention_seconds: float | None = strawberry.field(
         default=None,
-        description="How long it is kept from when it plays; without it: as long as the tenant keeps things.",
+        description="How long it is kept from when it plays; default: the retention of the tenant.",
     )
 
 
@@ -504,13 +504,13 @@ class UpdatedArtifact:
     revision: int
 
 
-@strawberry.input(description="What is left out stays as it is.")
+@strawberry.input(description="Fields that are left out change nothing.")
 class UpdateArtifactInput:
     artifact_hash: str
     title: str | None = None
     description: str | None = None
     pinned: bool | None = strawberry.field(
-        default=None, description="Kept until it is unpinned, whatever its retention."
+        default=None, description="Kept until it is unpinned, regardless of its retention."
     )
 
 

@@ -27,6 +27,9 @@ from touchline.measure.analytics.rules import (
 from touchline.measure.ingest.self_metrics import GATEWAY
 from touchline.measure.sessions.model import ParameterRow, SegmentRow
 from touchline.measure.sessions.rules import Outcome
+from touchline.watch.archive.rules import GoalFactsForTitle, title
+from touchline.watch.model import GoalRef
+from touchline.watch.views.rules import Goal, Match
 
 from .context import Info
 
@@ -46,6 +49,7 @@ strawberry.enum(Order, name="SessionOrder")
 
 _HASH = re.compile(r"[0-9a-f]{32}")
 _JOB_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_GOAL = re.compile(r"(?P<match>[0-9]{1,15})_\w+")
 UNKNOWN = rules.Change(None, None, None, None)
 
 
@@ -200,13 +204,26 @@ class WorkflowSession:
         return [_update(row, changes.get(row.update_index, UNKNOWN), window_seconds) for row in found.parameters]
 
     @strawberry.field(
-        description="The video or match of Touchline's own sessions. Null for other sessions, and if it was deleted."
+        description="The video of Touchline's own sessions. Null for other sessions, and if it was deleted."
     )
     async def video(self, info: Info) -> SessionVideo | None:
         if self.gateway != GATEWAY or not _HASH.fullmatch(self.stream_id or ""):
             return None
         upload = await info.context.loaders.uploads.load(self.stream_id or "")
         return SessionVideo(title=upload.title, playback_id=upload.playback_id) if upload else None
+
+    @strawberry.field(
+        description="The score, scorer and minute of the goal, for Touchline's own searches and checks of videos. Null "
+        "for other sessions, and if the goal was removed."
+    )
+    async def goal_title(self, info: Info) -> str | None:
+        named = _GOAL.fullmatch(self.stream_id or "") if self.gateway == GATEWAY else None
+        if named is None:
+            return None
+        match = await info.context.loaders.matches.load(int(named["match"]))
+        goals = await info.context.loaders.goals.load(int(named["match"]))
+        goal = next((goal for goal in goals if goal.event_id == self.stream_id), None)
+        return _goal_title(match, goal) if match and goal else None
 
     @strawberry.field(description="The job of the session, for Touchline's own sessions.")
     def job_id(self) -> strawberry.ID | None:
@@ -226,6 +243,14 @@ def session_of(found: rules.ListedSession) -> WorkflowSession:
         values[name] = bool(values[name])
     segments = [_segment(row) for row in found.segments]
     return WorkflowSession(id=strawberry.ID(found.row.workflow_session_id), **values, segments=segments, found=found)
+
+
+def _goal_title(match: Match, goal: Goal) -> str:
+    """As its videos are called."""
+    ref = GoalRef(goal.fixture_id, goal.event_id, goal.generation)
+    score = goal.home_score, goal.away_score
+    player = goal.player_name, goal.minute, goal.extra
+    return title(GoalFactsForTitle(ref, match.kick_off, match.home_name, match.away_name, *score, *player))
 
 
 def moment(ms: int) -> datetime:

@@ -14,26 +14,26 @@ from . import results
 from .context import Info
 
 
-@strawberry.type(description="A machine that holds copies and sends them to viewers; null is not reported yet.")
+@strawberry.type(description="A machine that stores copies and serves them to viewers. Null: not reported yet.")
 class StorageNode:
     node_id: str
     base_url: str
     locality: str
     version: str
     status: str = strawberry.field(description="present or gone.")
-    trouble: str | None = strawberry.field(description="What is wrong with it; null: nothing.")
-    budget_bytes: float | None = strawberry.field(description="How much it may hold.")
+    trouble: str | None = strawberry.field(description="What is wrong with it. Null: nothing.")
+    budget_bytes: float | None = strawberry.field(description="The space that its copies may use.")
     used_bytes: float | None
-    free_bytes: float | None = strawberry.field(description="Of its disk.")
-    load: int = strawberry.field(description="Media requests that it was answering.")
+    free_bytes: float | None = strawberry.field(description="The free space of its disk.")
+    load: int = strawberry.field(description="The media requests that it was serving.")
     last_seen_at: datetime
 
 
-@strawberry.type(description="Where an artifact lies from now on; what changes after that is told by events.")
+@strawberry.type(description="Where an artifact is stored now. Later changes come as events.")
 class StorageState:
     artifact_hash: str
     storage_location: str = strawberry.field(description="pending, local, freezing, s3 or defrosting.")
-    local_copies: int = strawberry.field(description="How many nodes have it.")
+    local_copies: int = strawberry.field(description="The number of nodes that have a copy.")
     synced: bool = strawberry.field(description="Whether the object store has it.")
     revision: int
 
@@ -76,15 +76,15 @@ class StorageQueries:
 
 @strawberry.type
 class StorageMutations:
-    @strawberry.mutation(description="Off the nodes, once the object store has all of it.")
+    @strawberry.mutation(description="Removes the copies from the nodes, once the object store has all of it.")
     async def freeze_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
         return await results.as_result(StorageResult, _freeze(info, artifact_hash))
 
-    @strawberry.mutation(description="Onto a node, before somebody watches it.")
+    @strawberry.mutation(description="Loads it onto a node before somebody watches it.")
     async def warm_artifact(self, info: Info, artifact_hash: str) -> StorageResult:
         return await results.as_result(StorageResult, _warm(info, artifact_hash))
 
-    @strawberry.mutation(description="A node that will not come back: its copies are gone. For operators.")
+    @strawberry.mutation(description="Removes a node that will not come back, with its copies. For operators.")
     async def forget_node(self, info: Info, node_id: str, lose_last_copies: bool = False) -> ForgetNodeResult:
         return await results.as_result(ForgetNodeResult, _forget(info, node_id, lose_last_copies))
 

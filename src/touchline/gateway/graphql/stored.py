@@ -23,7 +23,7 @@ LOCATIONS = (*StorageLocation, DELETED)
 COUNTED = frozenset({"totalCount"})
 
 
-@strawberry.type(description="Artifacts of one kind in one place. Sizes are those of originals and of clips.")
+@strawberry.type(description="The artifacts of one kind in one place. Sizes count originals and clips.")
 class StorageTier:
     location: str = strawberry.field(description="pending, local, freezing, s3, defrosting; deleted: until its purge.")
     artifact_type: str
@@ -31,7 +31,7 @@ class StorageTier:
     size_bytes: float
 
 
-@strawberry.type(description="An artifact that holds bytes.")
+@strawberry.type(description="An artifact that uses storage.")
 class StoredArtifact:
     artifact_hash: str
     artifact_type: str
@@ -46,9 +46,9 @@ class StoredArtifact:
     created_at: datetime
     expires_at: datetime | None = strawberry.field(description="When it is deleted; null when nothing deletes it.")
     deleted_at: datetime | None
-    purges_at: datetime | None = strawberry.field(description="When its bytes go; until then it can be undeleted.")
+    purges_at: datetime | None = strawberry.field(description="When it is purged; until then it can be undeleted.")
     can_be_undeleted: bool
-    missing_since: datetime | None = strawberry.field(description="Since when the object store does not have it.")
+    missing_since: datetime | None = strawberry.field(description="Since when it is missing from the object store.")
     revision: int
 
 
@@ -71,7 +71,7 @@ class StoredFilter:
 
 @strawberry.type
 class StoredQueries:
-    @strawberry.field(description="All that the tenant stores, by place and kind.")
+    @strawberry.field(description="What the tenant stores, by place and kind.")
     async def storage_tiers(self, info: Info) -> list[StorageTier]:
         context = info.context
         context.principal.require(Scope.READ)
@@ -85,7 +85,9 @@ class StoredQueries:
             for tier in await context.composition.sources.stored.tiers(context.principal)
         ]
 
-    @strawberry.field(description="By `orderBy`: `ending`, what goes first, or `largest`. Forwards only.")
+    @strawberry.field(
+        description="Ordered by `orderBy`: `ending` lists what expires first, `largest` the largest. Forwards only."
+    )
     async def stored_artifacts_connection(
         self,
         info: Info,
@@ -99,7 +101,7 @@ class StoredQueries:
         cursor = context.cursor(f"stored artifacts {order}")
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
-            raise InvalidInput("not a page", field="page", why="this list goes forwards only")
+            raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
         after = None if asked.after is None else asked.after.decode()
         found = await reads.page(context.principal, wanted, order, asked.size, after)
         total = await reads.count(context.principal, wanted) if asks_for(COUNTED, info.selected_fields) else 0
@@ -133,13 +135,15 @@ def _order(text: str) -> queries.StorageOrder:
         return queries.StorageOrder(text)
     except ValueError as error:
         raise InvalidInput(
-            "not an order", field="order_by", why=f"it is {' or '.join(queries.StorageOrder)}"
+            "not a valid order", field="order_by", why=f"use {' or '.join(queries.StorageOrder)}"
         ) from error
 
 
 def _wanted(given: StoredFilter) -> queries.StorageFilter:
     if given.location is not None and given.location not in LOCATIONS:
-        raise InvalidInput("not a place", field="filter.location", why=f"it is one of {', '.join(LOCATIONS)}")
+        raise InvalidInput(
+            "not a valid location", field="filter.location", why=f"it must be one of {', '.join(LOCATIONS)}"
+        )
     one = None if given.artifact_hash is None else parse_artifact_hash(given.artifact_hash)
     return queries.StorageFilter(None if given.location is None else [given.location], given.pinned, one)
 

@@ -34,7 +34,7 @@ class Stream(Node):
     key_rotated_at: datetime
     is_live: bool
     live_since: datetime | None
-    suspended_at: datetime | None = strawberry.field(description="Since when its key is refused; null: it is accepted.")
+    suspended_at: datetime | None = strawberry.field(description="Since when its key is refused. Null: it is accepted.")
     revision: int
 
 
@@ -42,7 +42,7 @@ class Stream(Node):
 class StreamWithKey:
     stream: Stream
     stream_key: str | None = strawberry.field(
-        description="Whoever has it may publish. Shown once: null when the same request was answered before; rotate "
+        description="Whoever has it may publish. Shown once: null if the same request was answered before. Rotate "
         "the key to get a new one."
     )
 
@@ -60,7 +60,7 @@ class CreateStreamInput:
     record: bool = False
 
 
-@strawberry.input(description="What is left out stays as it is.")
+@strawberry.input(description="Fields that are left out change nothing.")
 class UpdateStreamInput:
     stream_id: strawberry.ID
     title: str | None = None
@@ -116,7 +116,7 @@ class StreamQueries:
 
 @strawberry.type
 class StreamMutations:
-    @strawberry.mutation(description="The same idempotency key and input again answer the same stream, without key.")
+    @strawberry.mutation(description="The same idempotency key and input return the same stream, without its key.")
     async def create_stream(self, info: Info, input: CreateStreamInput) -> CreateStreamResult:  # noqa: A002  its name in the schema
         return await results.as_result(CreateStreamResult, _create(info, input))
 
@@ -128,7 +128,7 @@ class StreamMutations:
     async def rotate_stream_key(self, info: Info, stream_id: strawberry.ID) -> StreamKeyResult:
         return await results.as_result(StreamKeyResult, _rotate(info, stream_id))
 
-    @strawberry.mutation(description="Its key is refused for good. Its recordings and clips stay.")
+    @strawberry.mutation(description="Its key stops working. Its recordings and clips are kept.")
     async def delete_stream(self, info: Info, stream_id: strawberry.ID) -> DeleteStreamResult:
         return await results.as_result(DeleteStreamResult, _delete(info, stream_id))
 
@@ -143,7 +143,7 @@ def stream_uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise InvalidInput("not the id of a stream", field="stream_id", why="it is a UUID") from error
+        raise InvalidInput("not a valid stream id", field="stream_id", why="it must be a UUID") from error
 
 
 def stream_of(record: Record) -> Stream:

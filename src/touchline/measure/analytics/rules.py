@@ -360,10 +360,10 @@ def range_of(wanted: Filter, now: datetime, settings: AnalyticsSettings) -> Time
     until = utc(wanted.until) if wanted.until else now
     since = utc(wanted.since) if wanted.since else _back(until, settings.default_range)
     if since >= until:
-        raise InvalidInput("not a range of time", field="filter.from", why="it does not lie before its end")
+        raise InvalidInput("not a valid time range", field="filter.from", why="the start must be before the end")
     if until - since > settings.longest_range:
         why = f"one answer covers at most {settings.longest_range.days} days"
-        raise InvalidInput("too long a time", field="filter.from", why=why, hint="Ask for parts of it.")
+        raise InvalidInput("the time range is too long", field="filter.from", why=why, hint="Request it in parts.")
     return TimeRange(epoch_ms(since), _up(until))
 
 
@@ -380,7 +380,9 @@ def check_texts(wanted: Filter) -> None:
     names = ("workflow_type", "gateway", "orchestrator", "model", "gpu", "search")
     for name in names:
         if len(getattr(wanted, name) or "") > LONGEST_TEXT:
-            raise InvalidInput("too long a text", field=f"filter.{name}", why=f"the most is {LONGEST_TEXT} characters")
+            raise InvalidInput(
+                "the text is too long", field=f"filter.{name}", why=f"the limit is {LONGEST_TEXT} characters"
+            )
 
 
 def bucket_seconds(covered: TimeRange, wanted: int | None) -> int:
@@ -389,10 +391,12 @@ def bucket_seconds(covered: TimeRange, wanted: int | None) -> int:
         usual = (step for step in STEPS_S if buckets_in(covered, step) <= USUAL_BUCKETS)
         return next(usual, STEPS_S[-1])
     if not 1 <= wanted <= LONGEST_STEP_S:
-        raise InvalidInput("not a length", field="bucket_seconds", why=f"it is between 1 and {LONGEST_STEP_S}")
+        raise InvalidInput(
+            "not a valid interval", field="bucket_seconds", why=f"it must be between 1 and {LONGEST_STEP_S}"
+        )
     if buckets_in(covered, wanted) > MOST_BUCKETS:
         why = f"the range would have more than {MOST_BUCKETS} of them"
-        raise InvalidInput("too short buckets", field="bucket_seconds", why=why)
+        raise InvalidInput("the buckets are too short", field="bucket_seconds", why=why)
     return wanted
 
 
@@ -408,7 +412,7 @@ def bucket_starts(covered: TimeRange, seconds: int) -> range:
 
 def check_first(first: int, most: int = MOST_GROUPS) -> int:
     if not 1 <= first <= most:
-        raise InvalidInput("not a number of rows", field="first", why=f"it is between 1 and {most}")
+        raise InvalidInput("not a valid number of rows", field="first", why=f"it must be between 1 and {most}")
     return first
 
 

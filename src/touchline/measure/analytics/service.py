@@ -97,7 +97,7 @@ class SessionAnalytics:
 
     async def timelines(self, tenant_id: TenantId, session_ids: Sequence[str]) -> Mapping[str, rules.SessionTimeline]:
         if len(session_ids) > MOST_TIMELINES:
-            raise LimitExceeded("too many timelines at once", why=f"the most is {MOST_TIMELINES}")
+            raise LimitExceeded("too many timelines at once", why=f"the limit is {MOST_TIMELINES}")
         return await self._details.timelines(tenant_id, session_ids)
 
     async def changes(
@@ -105,8 +105,8 @@ class SessionAnalytics:
     ) -> Mapping[str, Mapping[int, rules.Change]]:
         """FPS and jitter around each update of parameters, by session and by the update's index."""
         if not 1 <= window_seconds <= rules.LONGEST_WINDOW_S:
-            why = f"it is between 1 and {rules.LONGEST_WINDOW_S} seconds"
-            raise InvalidInput("not a window", field="window_seconds", why=why)
+            why = f"it must be between 1 and {rules.LONGEST_WINDOW_S} seconds"
+            raise InvalidInput("not a valid window", field="window_seconds", why=why)
         return await self._details.changes(tenant_id, session_ids, window_seconds)
 
     async def export(self, tenant_id: TenantId, wanted: rules.Filter, kind: ExportKind) -> AsyncIterator[ArrowTable]:
@@ -114,7 +114,7 @@ class SessionAnalytics:
         where, most = self._question(wanted).where, self._settings.largest_export
         if await self._exports.count(tenant_id, where, most + 1) > most:
             hint = "Ask for a shorter time, or for fewer sessions; `answers.largest_export` sets the limit."
-            raise LimitExceeded("too many sessions for one export", why=f"the most is {most:,}", hint=hint)
+            raise LimitExceeded("too many sessions for one export", why=f"the limit is {most:,}", hint=hint)
         return self._exports.portions(tenant_id, where, kind)
 
     async def quality(self, tenant_id: TenantId, wanted: rules.Filter) -> rules.Quality:

@@ -165,12 +165,14 @@ def checked(wanted: AuditFilter) -> AuditFilter:
     """Refuses what cannot find anything by a mistake: a type that does not exist, a time that no event has."""
     for name in sorted(set(wanted.types) - SERVICE_EVENT_TYPES)[:1]:
         known = ", ".join(sorted(SERVICE_EVENT_TYPES))
-        raise InvalidInput(f"there is no event {name[:LONGEST_TEXT]!r}", field="types", why=f"it is one of {known}")
+        raise InvalidInput(
+            f"there is no event type {name[:LONGEST_TEXT]!r}", field="types", why=f"it must be one of {known}"
+        )
     if wanted.actor is not None and not (0 < len(wanted.actor) <= LONGEST_TEXT and wanted.actor.isprintable()):
-        raise InvalidInput("not an actor", field="actor", why="it is like `user:<id>`, `cli` or `retention`")
+        raise InvalidInput("not a valid actor", field="actor", why="write it like `user:<id>`, `cli` or `retention`")
     since, until = _moment(wanted.since, "since"), _moment(wanted.until, "until")
     if since is not None and until is not None and since >= until:
-        raise InvalidInput("not a range of time", field="until", why="it ends before it begins")
+        raise InvalidInput("not a valid time range", field="until", why="the start must be before the end")
     types = tuple(dict.fromkeys(wanted.types))
     return AuditFilter(wanted.subject_kind, wanted.subject, types, wanted.actor, since, until)
 
@@ -181,5 +183,5 @@ def _moment(given: datetime | None, field: str) -> datetime | None:
         return None
     moment = given if given.tzinfo else given.replace(tzinfo=UTC)
     if not FIRST_MOMENT <= moment <= LAST_MOMENT:
-        raise InvalidInput("not a time of an event", field=field, why="it is between 1970 and 2200")
+        raise InvalidInput("not a valid time", field=field, why="it must be between 1970 and 2200")
     return moment.astimezone(UTC)

@@ -180,8 +180,8 @@ def _ends_line(path: Path, position: int) -> bool:
 
 
 def _changed(source: InputFile, why: str) -> Conflict:
-    return Conflict(f"{source.name} has changed", why=why, hint="Begin again with a new folder for --state.")
+    return Conflict(f"{source.name} has changed", why=why, hint="Start again with a new folder for --state.")
 
 
 def unusable(folder: Path | None, why: str) -> Conflict:
-    return Conflict(f"{folder} is not a state to go on from", why=why, hint="Give another folder to --state.")
+    return Conflict(f"{folder} has no state to continue from", why=why, hint="Give another folder to --state.")

@@ -79,7 +79,7 @@ def _make_parents(target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput(f"{target} cannot be made", field="out", why=error.strerror or "") from error
+        raise InvalidInput(f"{target} cannot be created", field="out", why=error.strerror or "") from error
 
 
 def _is_ours(target: Path) -> bool:

@@ -209,11 +209,11 @@ def _merged(one: Evidence | None, other: Evidence | None) -> Evidence | None:
 
 # Passes.
 
-PASSES = Counter("touchline_measure_fold_passes", "Passes that made session facts of stored events.")
-PASSES_FAILED = Counter("touchline_measure_fold_passes_failed", "Fold passes that did not end; made again.")
+PASSES = Counter("touchline_measure_fold_passes", "Passes that built session facts from stored events.")
+PASSES_FAILED = Counter("touchline_measure_fold_passes_failed", "Fold passes that failed and are retried.")
 PASS_SECONDS = Histogram("touchline_measure_fold_seconds", "How long a fold pass took.")
-FOLDED_RECORDS = Counter("touchline_measure_records_folded", "Records of the deliveries that fold passes finished.")
-FOLDED_SESSIONS = Counter("touchline_measure_sessions_folded", "Sessions that fold passes wrote, repeats too.")
+FOLDED_RECORDS = Counter("touchline_measure_records_folded", "Records of the deliveries that fold passes processed.")
+FOLDED_SESSIONS = Counter("touchline_measure_sessions_folded", "Sessions written by fold passes, repeats included.")
 
 logger = logging.getLogger(__name__)
 

@@ -110,11 +110,11 @@ def decompress(body: bytes, most_bytes: int) -> bytes:
         try:
             piece = member.decompress(body, most_bytes - total + 1)
         except zlib.error as error:
-            raise InvalidInput("the body is not what its encoding says", why=str(error)) from error
+            raise InvalidInput("the body does not match its encoding", why=str(error)) from error
         pieces.append(piece)
         total += len(piece)
         if total > most_bytes:
-            raise LimitExceeded("the body is too large", why=f"at most {most_bytes} bytes are unpacked")
+            raise LimitExceeded("the body is too large", why=f"the limit is {most_bytes:,} bytes, unpacked")
         if not member.eof:
             raise InvalidInput("the body ends too early", why="its last part is missing")
         body = member.unused_data.lstrip(b"\0")

@@ -197,9 +197,9 @@ class Delivery:
 
     def __post_init__(self) -> None:
         if not _BATCH_ID.fullmatch(self.batch_id):
-            raise InvalidInput("not a name for a delivery", field="batch_id", why="it is 1 to 300 visible characters")
+            raise InvalidInput("not a valid delivery name", field="batch_id", why="use 1 to 300 visible characters")
         if not self.records:
-            raise InvalidInput("there is no event in it", why="a delivery has at least one record")
+            raise InvalidInput("the delivery is empty", why="it must have at least one record")
 
     @property
     def content(self) -> str:

@@ -120,6 +120,10 @@ FRUITLESS = frozenset({"removed", "moved"})
 """What became of a goal that nobody can find any longer under this id."""
 FAILURES = frozenset({"search_unavailable", "lost"})
 """Outcomes of a search that are ours to answer for; that there is no video anywhere is not."""
+PARENT_FAILED = "ParentFailed"  # of a job that waited for one that failed; its message repeats that one's error
+CANCELLED = "Cancelled"  # `sessions.settings.CANCELLED` finds it in the message
+CANCELLATIONS = frozenset({CANCELLED, "upload_aborted", "upload_abandoned"})
+"""Errors of what somebody ended, or left alone."""
 
 
 def records_of(event: Event) -> list[Record]:
@@ -140,7 +144,10 @@ def _lifecycle(event: Event, payload: Any) -> list[Record]:
     lifecycle: ArtifactLifecycle = payload
     if lifecycle.artifact_type is not ArtifactType.UPLOAD:
         return []
-    reported = ReportedEvent(event.id, event.occurred_at, _upload(lifecycle.artifact_hash))
+    return _upload_steps(ReportedEvent(event.id, event.occurred_at, _upload(lifecycle.artifact_hash)), lifecycle)
+
+
+def _upload_steps(reported: ReportedEvent, lifecycle: ArtifactLifecycle) -> list[Record]:
     match lifecycle.status:
         case "uploading":
             return [reported.step(WorkStep.STARTED)]
@@ -149,10 +156,19 @@ def _lifecycle(event: Event, payload: Any) -> list[Record]:
         case "ready":
             return _steps(reported, COMPLETE)
         case "failed":
-            failure = reported.error(lifecycle.error_code or "", lifecycle.error_message or "")
-            return [failure, reported.step(WorkStep.ENDED)]
+            return _failed(reported, lifecycle.error_code or "", lifecycle.error_message or "")
+        case "deleted" if not (lifecycle.manifest_key or lifecycle.error_code):  # neither playable nor failed before
+            return _failed(reported, CANCELLED, "it was deleted before it could be played")
         case _:
             return []
+
+
+def _failed(reported: ReportedEvent, code: str, message: str) -> list[Record]:
+    """What was cancelled failed for no fault, whatever went wrong in earlier attempts."""
+    if code in CANCELLATIONS or (code == PARENT_FAILED and f" {CANCELLED}: " in message):
+        excuse = reported.step(WorkStep.NOTHING_TO_FIND)
+        return [reported.error(CANCELLED, message), excuse, reported.step(WorkStep.ENDED)]
+    return [reported.error(code, message), reported.step(WorkStep.ENDED)]
 
 
 def _job(event: Event, payload: Any) -> list[Record]:
@@ -171,7 +187,7 @@ def _job(event: Event, payload: Any) -> list[Record]:
         case "done":
             return _steps(reported, COMPLETE)
         case "failed":
-            return [*(failure or [reported.error("", "")]), reported.step(WorkStep.ENDED)]
+            return _failed(reported, job.error_type or "", job.error_message or "")
         case _:
             return []
 

@@ -26,8 +26,8 @@ from . import rules
 from .raw_event_store import RawEventStore, RejectedFilter
 from .store import DeliveryStore
 
-DELIVERIES = Counter("touchline_measure_deliveries", "Deliveries of events from outside.", ["result"])
-DELIVERED = Counter("touchline_measure_events_delivered", "Records of stored deliveries by what they are.", ["verdict"])
+DELIVERIES = Counter("touchline_measure_deliveries", "Deliveries of outside events, by result.", ["result"])
+DELIVERED = Counter("touchline_measure_events_delivered", "Records of stored deliveries, by result.", ["verdict"])
 
 MOST_OVERDUE = 100
 OWN = "log"  # the source of what the product says of itself
@@ -58,7 +58,7 @@ class IngestService:
             raise Conflict(
                 "another delivery has this name",
                 why=f"{delivery.batch_id} was delivered with other events",
-                hint="Name each delivery once; without a name its content names it.",
+                hint="Use a new name for each delivery, or send it without a name.",
             )
         if received.state != rules.DeliveryState.RECEIVING:
             if repeated := await self._repeated(tenant_id, received):
@@ -122,7 +122,7 @@ class IngestService:
             if isinstance(error, StorageFull):
                 raise StorageFull("the events were not stored", why=str(error), hint=error.hint) from error
             why = "it is not known whether they were stored; sending the same delivery again is safe"
-            raise Unavailable("ClickHouse does not take events now", why=why, hint=error.hint) from error
+            raise Unavailable("ClickHouse cannot store events at the moment", why=why, hint=error.hint) from error
         async with self._database.transaction(tenant_id) as transaction:
             await DeliveryStore(transaction.connection).stored(received.batch_id)
 

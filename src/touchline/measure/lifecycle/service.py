@@ -73,15 +73,15 @@ class LifecycleService:
 def _wanted(hashes: Sequence[str]) -> list[str]:
     wanted = list(dict.fromkeys(hashes))
     if len(wanted) > MOST_HASHES:
-        raise LimitExceeded(f"{len(wanted)} artifacts are too many for one call", why=f"the most is {MOST_HASHES}")
+        raise LimitExceeded(f"{len(wanted)} artifacts are too many for one call", why=f"the limit is {MOST_HASHES}")
     return wanted
 
 
 def _check(after: int, limit: int) -> None:
     if after < 0:
-        raise InvalidInput("there are no such positions", field="after", why="they start at 1")
+        raise InvalidInput("not a valid position", field="after", why="positions start at 1")
     if not 1 <= limit <= MOST_EVENTS:
-        raise InvalidInput("not a possible number of events", field="limit", why=f"it is 1 to {MOST_EVENTS}")
+        raise InvalidInput("not a valid number of events", field="limit", why=f"it must be 1 to {MOST_EVENTS}")
 
 
 class LifecycleRole:
@@ -160,7 +160,7 @@ def _event(event: rules.ArtifactEvent) -> LifecycleEvent:
 
 # How far the feed is behind is `touchline_events_lag`.
 STORED = Counter("touchline_lifecycle_events_stored", "Artifact events written to ClickHouse, repeats too.", ["type"])
-INSERTS_FAILED = Counter("touchline_lifecycle_inserts_failed", "Inserts that ClickHouse did not take; tried again.")
+INSERTS_FAILED = Counter("touchline_lifecycle_inserts_failed", "Inserts that ClickHouse rejected; they are retried.")
 INSERT_SECONDS = Histogram("touchline_lifecycle_insert_seconds", "How long an insert of artifact events took.")
 
 

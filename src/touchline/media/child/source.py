@@ -20,10 +20,12 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, overload
 
 import av
+from av.audio.codeccontext import AudioCodecContext
 from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.bitstream import BitStreamFilterContext
 from av.container import InputContainer, OutputContainer
+from av.error import EOFError as Finished, InvalidDataError
 from av.packet import Packet
 from av.stream import Disposition
 from av.video.codeccontext import VideoCodecContext
@@ -50,6 +52,17 @@ class PacketStream(Protocol):
 @overload
 def decode(context: VideoCodecContext, packet: AnyPacket | None) -> list[VideoFrame]: ...
 @overload
+def decode(context: AudioCodecContext, packet: AnyPacket | None) -> list[AudioFrame]: ...
+def decode(
+    context: VideoCodecContext | AudioCodecContext, packet: AnyPacket | None
+) -> list[VideoFrame] | list[AudioFrame]:
+    """No packet: what the decoder still has."""
+    try:
+        return context.decode(packet)  # pyright: ignore[reportUnknownMemberType]
+    except (InvalidDataError, Finished):
+        return []
+
+
 def encode(encoder: Encoder, frame: VideoFrame | AudioFrame | None) -> list[AnyPacket]:
     """No frame: what the encoder still has."""
     return encoder.encode(frame)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportArgumentType]

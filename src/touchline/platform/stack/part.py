@@ -102,7 +102,7 @@ def http_probe(url: str, headers: Mapping[str, str] | None = None, limit: timede
     async def probe() -> None:
         answer = await send_request("GET", url, headers=headers, limit=limit)
         if answer.status != http.HTTPStatus.OK:
-            raise Unavailable(f"{url} answers {answer.status}")
+            raise Unavailable(f"{url} responds with status {answer.status}")
 
     return probe
 
@@ -114,6 +114,8 @@ async def probe_error(probe: Probe, limit: timedelta = LIMIT) -> str:
             await probe()
     except TimeoutError:
         return f"no answer within {limit.total_seconds():g} s"
+    except ConnectionRefusedError:
+        return "it does not accept connections"
     except Exception as error:
         # Any failure means "not ready, because": the reason is returned to the caller.
         return str(error) or type(error).__name__

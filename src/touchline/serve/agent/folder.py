@@ -298,7 +298,7 @@ class CopyFolder:
         room = min(budget_bytes - self.used_bytes, self.free_bytes)
         if wanted_bytes > room:
             why = f"it needs {wanted_bytes:,} bytes, and {max(room, 0):,} are left"
-            raise StorageFull("the node has no room for this artifact", why=why)
+            raise StorageFull("the node has not enough free space for this artifact", why=why)
 
     def _home(self, copy: LocalCopy) -> Path:
         return self.root / ARTIFACTS / str(copy.tenant_id) / copy.artifact_hash / copy.folder

@@ -41,7 +41,7 @@ RETRY_AFTER = timedelta(milliseconds=200)
 COPIES_A_PART = 500
 REMEMBERED = 1000  # answers to commands, for when they come again
 COMMANDS = frozenset({"clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete"})
-LOST = "the node's folder is not there any more"
+LOST = "the node's folder is missing"
 logger = logging.getLogger(__name__)
 
 
@@ -119,7 +119,7 @@ class NodeLine:
             for task in reporting:
                 task.cancel()
             await asyncio.gather(*reporting, return_exceptions=True)
-        raise Unavailable("the artifacts role hung up", why=self.name.node_id)
+        raise Unavailable("the artifacts role closed the connection", why=self.name.node_id)
 
     def _hear_suspended(self, message: pb.SuspendedTenants) -> None:
         self.media.access.hear(frozenset(map(UUID, message.tenant_ids)))
@@ -257,7 +257,7 @@ class NodeLine:
             case "clip_pull" | "dvr_start" | "dvr_stop":
                 raise NotFound("this node has no such stream", why="it receives none")
             case _:
-                raise Defect("a command that this version does not know")
+                raise Defect("this version does not know the command")
 
     async def _freeze(self, tenant_id: TenantId, artifact_hash: ArtifactHash, asked: pb.Freeze) -> pb.CommandDone:
         copy = self.folder.find(tenant_id, artifact_hash)

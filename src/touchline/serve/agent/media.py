@@ -35,8 +35,8 @@ from touchline.serve.playback.tokens import InventoryTokens, MediaTokens, refuse
 
 from .folder import CopyFolder, LocalCopy
 
-REQUESTS = Counter("touchline_node_media_requests", "Media requests that this node answered.", ["outcome"])
-SENT = Counter("touchline_node_media_bytes", "Bytes of media that this node sent.")
+REQUESTS = Counter("touchline_node_media_requests", "Media requests served by this node, by result.", ["outcome"])
+SENT = Counter("touchline_node_media_bytes", "Bytes of media sent by this node.")
 CHUNK_BYTES = 1024**2
 COPIES_A_PAGE = 5000
 RANGE_NOT_SATISFIABLE = 416
@@ -80,7 +80,9 @@ class TenantAccess:
     def require(self, tenant_id: TenantId) -> None:
         if self.heard_at is None or self.clock.now() - self.heard_at > LONGEST_TRUST:
             hint = "The gateway has it: ask for the address again without this node."
-            raise Unavailable("this node cannot tell who may watch", why="its line is down", hint=hint)
+            raise Unavailable(
+                "this node cannot check access now", why="it is not connected to the artifacts role", hint=hint
+            )
         if tenant_id in self.suspended:
             raise refused()
 
@@ -98,7 +100,7 @@ class FolderInventory:
         """`/inventory/{token}?after={hash}&limit={copies}`"""
         self.tokens.check(path.removeprefix("/inventory/"), self.node_id, self.clock.now())
         if not self.folder.is_there():
-            raise Unavailable("the node's folder is not there any more", why=self.node_id)
+            raise Unavailable("the node's folder is missing", why=self.node_id)
         asked = parse_qs(query.decode("latin-1"))
         limit = asked.get("limit", [""])[0]
         most = min(int(limit), COPIES_A_PAGE) if limit.isascii() and limit.isdecimal() and 0 < len(limit) < 6 else 0

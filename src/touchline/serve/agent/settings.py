@@ -12,31 +12,31 @@ SECOND = timedelta(seconds=1)
 
 class NodeSettings(Section):
     id: str = ""
-    """What the node is called, of a-z, 0-9 and -; no two nodes share a name. Without it: the host's name."""
+    """The name of the node: a-z, 0-9 and -, different for each node. Default: the host name."""
 
     folder: Path | None = None
-    """Where its copies lie; nothing else may write there. Without it: `node` in the data folder."""
+    """The folder for its copies; nothing else may write there. Default: `node` in the data folder."""
 
     host: str = "127.0.0.1"
-    """The address on which it sends media."""
+    """The address on which it serves media."""
 
     port: Port = 0
-    """The port on which it sends media, and tells of its health; 0 chooses a free one. `up` remembers its node's."""
+    """The port on which it serves media and its health; 0 chooses a free one, which `touchline up` remembers."""
 
     base_url: WebAddress = ""
-    """How viewers reach it, like `https://node-1.example.org`. Without it: the host and port, by http."""
+    """The URL by which viewers reach it, like `https://node-1.example.org`. Default: http with the host and port."""
 
     hosts: tuple[str, ...] = ()
-    """Other names under which requests may come. Addresses, `localhost` and the name in `base_url` are known."""
+    """Other host names that requests may use. IP addresses, `localhost` and the name in `base_url` always work."""
 
     locality: str = ""
-    """Where it stands, like `berlin`: viewers who are sent to a locality get a node of the same one if there is one."""
+    """The location of the node, like `berlin`. Viewers of a location get a node of the same one if possible."""
 
     budget: ByteSize = Field(default=ByteSize(0), ge=0)
-    """How much it may hold. Without it: a share of its disk."""
+    """The most space that copies may use. Default: a share of the disk."""
 
     disk_share: float = Field(default=0.5, gt=0, le=1)
-    """Without a budget: how much of the disk's free space, and of what it holds already, it may use."""
+    """Without a budget: the share of the free disk space, and of its own copies, that it may use."""
 
     transfers: int = Field(default=2, ge=1, le=64)
     """How many artifacts it fetches or freezes at once."""
@@ -48,7 +48,7 @@ class NodeSettings(Section):
     """How long after the last request for it a copy still counts as being watched, so that it is not evicted."""
 
     retry_time: Duration = Field(default=120 * SECOND, ge=timedelta(0))
-    """How long it tries again to get a file that the object store does not give out."""
+    """How long it retries to fetch a file from the object store."""
 
     max_connections: int = Field(default=4000, ge=20)
-    """How many connections are open at once; fewer where the system allows fewer files."""
+    """The maximum number of open connections; fewer if the system allows fewer open files."""

@@ -175,7 +175,7 @@ class Transfers:
         finally:
             await asyncio.to_thread(target.close)
         if size != file.size_bytes or (_MD5.fullmatch(file.etag) and digest.hexdigest() != file.etag):
-            raise Unavailable("a file came damaged from the object store", why=file.key)
+            raise Unavailable("a file from the object store is damaged", why=file.key)
 
     # --- Into the object store.
 

@@ -56,7 +56,7 @@ def requested_range(request: NewClip, timeline: Timeline, longest: timedelta) ->
     for name in ("start_ms", "end_ms", "duration_ms"):
         value: int | None = getattr(request, name)
         if value is not None and abs(value) > LATEST_MS:
-            raise InvalidInput("not a time", field=name, why=f"it has at most {LATEST_MS} milliseconds")
+            raise InvalidInput("not a valid time", field=name, why=f"the limit is {LATEST_MS:,} milliseconds")
     span = _last_part(request, timeline) if request.mode is ClipMode.CLIP_NOW else _from_a_start(request, timeline)
     end = "end_ms" if request.duration_ms is None else "duration_ms"
     _require_begun(span, timeline, "duration_ms" if request.mode is ClipMode.CLIP_NOW else "start_ms")
@@ -71,7 +71,7 @@ def requested_range(request: NewClip, timeline: Timeline, longest: timedelta) ->
 def _last_part(request: NewClip, timeline: Timeline) -> Span:
     _refuse_given(request, "start_ms", "end_ms")
     if timeline.now_ms is None:
-        why = f"nothing of this {timeline.name} is being added, so that it has no last part"
+        why = f"this {timeline.name} is not live"
         raise InvalidInput("this mode cannot be used", field="mode", why=why, hint="Use `absolute`, with a start.")
     return Span(timeline.now_ms - _duration(request), timeline.now_ms)
 
@@ -86,7 +86,7 @@ def _from_a_start(request: NewClip, timeline: Timeline) -> Span:
         _refuse_given(request, "duration_ms")
         end_ms = request.end_ms + start_ms - request.start_ms
         if end_ms <= start_ms:
-            raise InvalidInput("a clip cannot end there", field="end_ms", why="the end must lie after the start")
+            raise InvalidInput("the clip cannot end there", field="end_ms", why="the end must be after the start")
         return Span(start_ms, end_ms)
     elif request.duration_ms is None:
         raise InvalidInput("a clip needs an end", field="end_ms", why="it has neither an end nor a duration")
@@ -98,36 +98,36 @@ def _origin(request: NewClip, timeline: Timeline) -> int:
     if request.mode is not ClipMode.RELATIVE:
         return 0
     if timeline.begins_ms is None:
-        why = f"the {timeline.name} has not begun, so that nothing can be counted from its beginning"
+        why = f"the {timeline.name} has not started"
         raise InvalidInput("this mode cannot be used", field="mode", why=why)
     if request.start_ms is not None and request.start_ms < 0:
-        raise InvalidInput("a clip cannot begin there", field="start_ms", why=f"the {timeline.name} begins at 0")
+        raise InvalidInput("the clip cannot start there", field="start_ms", why=f"the {timeline.name} begins at 0")
     return timeline.begins_ms
 
 
 def _require_begun(span: Span, timeline: Timeline, field: str) -> None:
     if span.start_ms < 0:
         why = f"the {timeline.name} begins at 0" if timeline.is_media_time else "times are counted since 1970"
-        raise InvalidInput("a clip cannot begin there", field=field, why=why)
+        raise InvalidInput("the clip cannot start there", field=field, why=why)
 
 
 def _require_inside(span: Span, timeline: Timeline, end: str) -> None:
     if timeline.now_ms is not None and span.start_ms >= timeline.now_ms:
-        raise InvalidInput("a clip cannot begin there", field="start_ms", why="it lies in the future")
+        raise InvalidInput("the clip cannot start there", field="start_ms", why="it lies in the future")
     if timeline.ends_ms is None:
         return
     why = f"the {timeline.name} ends at {shown_time(timeline.ends_ms, timeline)}"
     if span.start_ms >= timeline.ends_ms:
-        raise InvalidInput("a clip cannot begin there", field="start_ms", why=why)
+        raise InvalidInput("the clip cannot start there", field="start_ms", why=why)
     if span.end_ms > timeline.ends_ms + BEYOND_MS:
-        raise InvalidInput("a clip cannot end there", field=end, why=why)
+        raise InvalidInput("the clip cannot end there", field=end, why=why)
 
 
 def _duration(request: NewClip) -> int:
     if request.duration_ms is None:
         raise InvalidInput("a clip needs a duration", field="duration_ms", why=f"the mode is {request.mode}")
     if request.duration_ms <= 0:
-        raise InvalidInput("a clip cannot last so long", field="duration_ms", why="it must be longer than nothing")
+        raise InvalidInput("the clip is empty", field="duration_ms", why="the duration must be greater than 0")
     return request.duration_ms
 
 
@@ -135,7 +135,7 @@ def _refuse_given(request: NewClip, *names: str) -> None:
     for name in names:
         if getattr(request, name) is not None:
             why = "an end was given already" if name == "duration_ms" else f"the mode is {request.mode}"
-            raise InvalidInput("this does not go together", field=name, why=why, hint="Leave it out.")
+            raise InvalidInput("these options cannot be combined", field=name, why=why, hint="Leave it out.")
 
 
 # --- What there is of it.

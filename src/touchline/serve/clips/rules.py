@@ -108,10 +108,10 @@ def playable(source: Artifact | None, source_hash: ArtifactHash) -> PlayableSour
 def require_source(request: NewClip) -> None:
     """An artifact or a stream, and one of the two."""
     if (request.source_hash is None) == (request.stream_id is None):
-        why = "a clip is cut from an artifact or from a stream, and it names " + (
+        why = "a clip needs one of `source_hash` and `stream_id`, and the request has " + (
             "neither" if request.source_hash is None else "both"
         )
-        raise InvalidInput("not the source of a clip", field="source_hash", why=why)
+        raise InvalidInput("the source of the clip is not clear", field="source_hash", why=why)
 
 
 def named_source(request: NewClip) -> ArtifactHash:
@@ -202,7 +202,7 @@ def clip_key(source_hash: ArtifactHash, artifact_hash: ArtifactHash) -> ObjectKe
 
 def nothing_of_stream(stream: Stream) -> Conflict:
     why = "it is not live" if stream.live_since is None else "no node holds its media"
-    return Conflict("nothing of this stream can be clipped", why=f"{why}, and nothing of it was recorded")
+    return Conflict("this stream cannot be clipped", why=f"{why}, and nothing of it was recorded")
 
 
 def unknown(artifact_hash: ArtifactHash) -> NotFound:

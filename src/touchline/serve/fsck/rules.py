@@ -189,13 +189,13 @@ def damages(found: Evidence, limits: Limits) -> Iterator[Damage]:
     if not row.is_placed:
         if limits.is_old(row.created_at) and found.objects:
             yield Damage(
-                DamageKind.ARTIFACT_MISSING, row.artifact_hash, "its record has no artifact, and objects exist"
+                DamageKind.ARTIFACT_MISSING, row.artifact_hash, "its record has no artifact, but objects exist"
             )
         return
     yield from _file(found)
     yield from _state(found, limits)
     if row.local_copies is not None and row.local_copies > row.copies:
-        why = f"it counts {row.local_copies} copies, and there are {row.copies}"
+        why = f"its record counts {row.local_copies} copies, but there are {row.copies}"
         yield Damage(DamageKind.COPIES_MISCOUNTED, row.artifact_hash, why)
     if row.is_live and holding is not None and not holding.is_deleted:
         yield from _rendition(found, holding)
@@ -207,13 +207,15 @@ def damages(found: Evidence, limits: Limits) -> Iterator[Damage]:
 def _without_row(found: Evidence, limits: Limits) -> Iterator[Damage]:
     """Objects, or a video of processing, that the registry has never heard of."""
     if found.holding is not None:
-        why = "processing has a video that the registry does not know"
+        why = "processing has a video that is not in the registry"
         yield Damage(DamageKind.IDENTITY_MISSING, found.artifact_hash, why)
         return
     old = [each for each in found.objects.values() if limits.is_old(each.modified_at)]
-    yield from _untracked([each for each in old if each.key.startswith(MADE)], Repair.DELETE_OBJECTS, "no row knows it")
+    yield from _untracked(
+        [each for each in old if each.key.startswith(MADE)], Repair.DELETE_OBJECTS, "the database does not reference it"
+    )
     originals = [each for each in old if each.key.startswith(ORIGINALS)]
-    yield from _untracked(originals, None, "no row knows it; `touchline scan` takes videos in")
+    yield from _untracked(originals, None, "nothing references it; `touchline scan` imports videos")
 
 
 def _after_purge(found: Evidence, limits: Limits) -> Iterator[Damage]:
@@ -236,10 +238,10 @@ def _file(found: Evidence) -> Iterator[Damage]:
         repair = Repair.MARK_MISSING if row.original_missing_since is None else None
         yield Damage(DamageKind.FILE_MISSING, what, f"there is no object {key}", repair)
     elif row.size_bytes is not None and there.size_bytes != row.size_bytes:
-        why = f"{key} has {there.size_bytes} bytes, and should have {row.size_bytes}"
+        why = f"{key} has {there.size_bytes:,} bytes, but should have {row.size_bytes:,}"
         yield Damage(DamageKind.FILE_DIFFERS, what, why)
     elif row.original_missing_since is not None:
-        yield Damage(DamageKind.FILE_RETURNED, what, f"{key} is there again", Repair.MARK_RETURNED)
+        yield Damage(DamageKind.FILE_RETURNED, what, f"{key} exists again", Repair.MARK_RETURNED)
 
 
 def _state(found: Evidence, limits: Limits) -> Iterator[Damage]:
@@ -248,12 +250,12 @@ def _state(found: Evidence, limits: Limits) -> Iterator[Damage]:
         return
     stuck = limits.now - limits.stuck_after
     if row.status in OWNED and (row.due_at or row.created_at) < stuck:
-        yield Damage(DamageKind.STUCK, row.artifact_hash, f"it is {row.status}, and nobody has ended that in time")
+        yield Damage(DamageKind.STUCK, row.artifact_hash, f"it has been {row.status} for too long")
     idle = holding is not None and not holding.is_worked_on and holding.updated_at < stuck
     if row.status == ArtifactStatus.PROCESSING and idle:
-        yield Damage(DamageKind.STUCK, row.artifact_hash, "it is processing, and no job works on it")
+        yield Damage(DamageKind.STUCK, row.artifact_hash, "it is processing, but has no job")
     if row.purge_due_at is not None and row.purge_due_at < limits.now - limits.purged_within:
-        yield Damage(DamageKind.STUCK, row.artifact_hash, "its purge was begun, and is not done")
+        yield Damage(DamageKind.STUCK, row.artifact_hash, "its purge has started, but is not finished")
 
 
 def _rendition(found: Evidence, holding: VideoHolding) -> Iterator[Damage]:
@@ -265,15 +267,17 @@ def _rendition(found: Evidence, holding: VideoHolding) -> Iterator[Damage]:
     if found.manifest_key not in there:
         yield Damage(DamageKind.MANIFEST_MISSING, what, f"there is no object {found.manifest_key}", stored_again)
     if missing := sorted(found.rendition.keys - there.keys()):
-        yield Damage(DamageKind.RENDITION_INCOMPLETE, what, named("playlists name", missing), stored_again)
+        yield Damage(
+            DamageKind.RENDITION_INCOMPLETE, what, named("missing files of its playlists", missing), stored_again
+        )
     if hostile := found.rendition.hostile:
-        yield Damage(DamageKind.HOSTILE_PLAYLIST, what, named("a playlist names", hostile), again)
+        yield Damage(DamageKind.HOSTILE_PLAYLIST, what, named("a playlist names outside files", hostile), again)
     if holding.poster_key is not None and holding.poster_key not in there:
         yield Damage(DamageKind.POSTER_MISSING, what, f"there is no object {holding.poster_key}", again)
     if missing := sorted(found.storyboard.keys - there.keys()):
-        yield Damage(DamageKind.STORYBOARD_INCOMPLETE, what, named("it names", missing), again)
+        yield Damage(DamageKind.STORYBOARD_INCOMPLETE, what, named("missing files of its storyboard", missing), again)
     if missing := sorted(set(holding.frame_keys) - there.keys()):
-        yield Damage(DamageKind.FRAMES_MISSING, what, named("rows name", missing), again)
+        yield Damage(DamageKind.FRAMES_MISSING, what, named("missing frames", missing), again)
     yield from _pointers(found, holding)
 
 
@@ -281,7 +285,7 @@ def _pointers(found: Evidence, holding: VideoHolding) -> Iterator[Damage]:
     fixed = [key for key in pointers_of(found.artifact_hash) if key not in found.objects]
     is_there = holding.manifest_key in found.objects and found.manifest_key in found.objects
     if holding.has_pointers and fixed and is_there:
-        why = named("the fixed keys are not there", fixed)
+        why = named("missing fixed keys", fixed)
         yield Damage(DamageKind.POINTER_MISSING, found.artifact_hash, why, Repair.WRITE_POINTERS)
 
 
@@ -319,7 +323,7 @@ def _leftovers(found: Evidence, holding: VideoHolding, limits: Limits) -> Iterat
         for each in found.under(MADE)
         if not each.key.startswith(tuple(current)) and limits.is_old(each.modified_at)
     ]
-    yield from _untracked(old, Repair.DELETE_OBJECTS, "an attempt that did not win left it")
+    yield from _untracked(old, Repair.DELETE_OBJECTS, "left over from an attempt that was replaced")
 
 
 def _untracked(objects: Sequence[ListedObject], repair: Repair | None, why: str) -> Iterator[Damage]:
@@ -329,7 +333,7 @@ def _untracked(objects: Sequence[ListedObject], repair: Repair | None, why: str)
         folders.setdefault(_attempt_folder(each.key), []).append(each)
     for folder, inside in folders.items():
         size = sum(each.size_bytes for each in inside)
-        text = f"{len(inside)} objects, {size} bytes: {why}"
+        text = f"{len(inside)} objects, {size:,} bytes: {why}"
         yield Damage(DamageKind.UNTRACKED_OBJECTS, folder, text, repair, [each.key for each in inside])
 
 
@@ -344,7 +348,7 @@ def _empty(found: Evidence) -> Iterator[Damage]:
     empty = sorted(key for key in named_keys if (there := found.objects.get(key)) and not there.size_bytes)
     if empty:
         repair = Repair.MAKE_AGAIN if _can_make_again(found) else None
-        yield Damage(DamageKind.OBJECT_EMPTY, found.artifact_hash, named("without a byte", empty), repair)
+        yield Damage(DamageKind.OBJECT_EMPTY, found.artifact_hash, named("empty objects", empty), repair)
 
 
 def named(what: str, keys: Sequence[str]) -> str:
@@ -369,12 +373,12 @@ def copy_damages(found: Evidence) -> Iterator[Damage]:
     for node_id, copy in records.items():
         if copy.state is CopyState.PRESENT and node_id in found.copies.asked - seen:
             repair = Repair.FORGET_COPY if copy.synced else None
-            why = f"{node_id} does not have the copy that it should have"
+            why = f"{node_id} lacks a copy that the database lists"
             yield Damage(DamageKind.COPY_UNSEEN, found.artifact_hash, why, repair, node_id=node_id)
 
 
 def _unknown_copy(found: Evidence, one: CopyOnNode) -> Damage:
-    row, why = found.row, f"{one.node_id} has a copy of {one.copy.size_bytes} bytes that no row knows"
+    row, why = found.row, f"{one.node_id} has a copy of {one.copy.size_bytes:,} bytes that the database does not list"
     repair = None
     if row is not None and row.tenant_id == one.copy.tenant_id and row.is_placed:
         if row.purged_at is not None:
@@ -397,11 +401,11 @@ def _difference(record: Copy, one: CopyOnNode) -> str:
     found = one.copy.size_bytes, one.copy.segment_count, one.copy.segment_bytes
     if should == found:
         return ""
-    return f"{one.node_id} has {_figures(*found)}; the table has {_figures(*should)}"
+    return f"{one.node_id} has {_figures(*found)}; the database lists {_figures(*should)}"
 
 
 def _figures(size_bytes: int, segments: int, segment_bytes: int) -> str:
-    return f"{size_bytes} bytes, {segment_bytes} of them in {segments} segments"
+    return f"{size_bytes:,} bytes, {segment_bytes:,} of them in {segments} segments"
 
 
 def _is_whole(one: CopyOnNode, found: Evidence) -> bool:

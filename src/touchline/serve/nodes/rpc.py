@@ -147,7 +147,7 @@ class NodesServicer:
             async with asyncio.timeout(patience.total_seconds()):
                 return await anext(messages, None)
         except TimeoutError as error:
-            raise DeadlineExceeded("the node was silent", why=f"for {patience}") from error
+            raise DeadlineExceeded("the node did not report", why=f"for {patience}") from error
 
     def _welcome(self, suspended: frozenset[TenantId]) -> pb.NodeCommand:
         settings = self._service.settings

@@ -75,16 +75,14 @@ _NODE_ID = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 def checked(registration: NodeIdentity) -> NodeIdentity:
     if not _NODE_ID.fullmatch(registration.node_id):
         why = "use 1 to 63 characters of a-z, 0-9 and -, without a - at the start or end"
-        raise InvalidInput("not a valid id of a node", field="node_id", why=why)
+        raise InvalidInput("not a valid node id", field="node_id", why=why)
     if not _is_web_address(registration.base_url):
-        raise InvalidInput(
-            "not a valid address of a node", field="base_url", why="it must start with http:// or https://"
-        )
+        raise InvalidInput("not a valid node address", field="base_url", why="it must start with http:// or https://")
     if len(registration.version) > LONGEST_TEXT or not registration.version.isprintable():
         raise InvalidInput("not a valid version", field="version", why=f"use at most {LONGEST_TEXT} characters")
     if len(registration.locality) > LONGEST_LOCALITY or not registration.locality.isprintable():
-        why = f"it has at most {LONGEST_LOCALITY} characters"
-        raise InvalidInput("not a node's locality", field="locality", why=why)
+        why = f"use at most {LONGEST_LOCALITY} characters"
+        raise InvalidInput("not a valid locality", field="locality", why=why)
     return registration
 
 

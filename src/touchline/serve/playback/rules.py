@@ -35,17 +35,19 @@ def valid_end(expires_at: datetime | None, now: datetime, settings: ServeSetting
     if expires_at.tzinfo is None:
         raise InvalidInput("not a time", field="expires_at", why="it has no time zone")
     if expires_at < now + SHORTEST_LIFETIME:
-        raise InvalidInput("the link would end too soon", field="expires_at", why="it lives for a minute at least")
+        raise InvalidInput(
+            "the link would expire too soon", field="expires_at", why="it must be valid for at least a minute"
+        )
     if expires_at > now + settings.longest_share_link:
         longest = format_duration(settings.longest_share_link)
-        raise InvalidInput("the link would live too long", field="expires_at", why=f"the longest is {longest}")
+        raise InvalidInput("the link would be valid for too long", field="expires_at", why=f"the limit is {longest}")
     return expires_at
 
 
 def require_room(valid_links: int, settings: ServeSettings) -> None:
     if valid_links >= settings.share_links_per_artifact:
-        hint = "Revoke one that nobody needs."
-        raise LimitExceeded("this video has too many share links", why=f"the most is {valid_links}", hint=hint)
+        hint = "Revoke one that is no longer needed."
+        raise LimitExceeded("this video has too many share links", why=f"the limit is {valid_links}", hint=hint)
 
 
 def is_valid(link: ShareLink, now: datetime) -> bool:
@@ -65,4 +67,8 @@ def unknown_link() -> NotFound:
 
 def no_such_link() -> NotFound:
     """For whoever holds a token: why is not theirs to know."""
-    return NotFound("there is nothing to play here", why="the link has ended, or never was", hint="Ask for a new link.")
+    return NotFound(
+        "there is nothing to play here",
+        why="the link has expired, was revoked or never existed",
+        hint="Ask for a new link.",
+    )

@@ -133,7 +133,7 @@ def _valid_size(size_bytes: int, largest: int) -> int:
 def valid_title(title: str) -> str:
     text = " ".join(title.split())
     if not text or len(text) > LONGEST_TITLE or not is_plain(text):
-        why = f"it has 1 to {LONGEST_TITLE} characters, all of them printable"
+        why = f"use 1 to {LONGEST_TITLE} printable characters"
         raise InvalidInput("this title cannot be used", field="title", why=why)
     return text
 
@@ -141,7 +141,7 @@ def valid_title(title: str) -> str:
 def valid_description(description: str) -> str:
     text = description.strip()
     if len(text) > LONGEST_DESCRIPTION or not all(is_plain(line) for line in text.split("\n")):
-        why = f"it has at most {LONGEST_DESCRIPTION} characters, all of them printable"
+        why = f"use at most {LONGEST_DESCRIPTION} printable characters"
         raise InvalidInput("this description cannot be used", field="description", why=why)
     return text
 

@@ -58,12 +58,12 @@ def is_expired(status: ArtifactStatus, retention_until: datetime | None, now: da
 class Stage(StrEnum):
     """The steps by which an artifact goes, and why it takes each."""
 
-    EXPIRE = "its retention is over"
-    FAIL = "nobody has reported of its processing for long"
+    EXPIRE = "its retention has ended"
+    FAIL = "its processing has reported nothing for too long"
     PURGE_DUE = "the time to undelete it is over"
-    PURGE = "it was deleted for good, and no other plane holds anything of it"
+    PURGE = "it was deleted for good, and nothing uses it any more"
     FORGET_DUE = "its audit period is over"
-    FORGET = "nobody keeps anything of it any more"
+    FORGET = "nothing of it is kept any more"
 
 
 FREES_BYTES = frozenset({Stage.PURGE})

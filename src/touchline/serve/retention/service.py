@@ -46,10 +46,12 @@ from touchline.serve.settings import ServeSettings
 from .rules import Candidate, Purge, RetentionReport, Stage, StageReport
 from .store import RetentionReader, RetentionStore
 
-GONE = Counter("touchline_retention_artifacts", "Artifacts that took a step out, by step.", ["stage"])
-STUCK = Gauge("touchline_purges_stuck", "Artifacts whose bytes could not be deleted; they are tried again.")
+GONE = Counter("touchline_retention_artifacts", "Artifacts that retention deleted, by step.", ["stage"])
+STUCK = Gauge("touchline_purges_stuck", "Artifacts whose objects could not be deleted; this is retried.")
 
-SILENT = Reason("processing_silent", "nobody has reported of its processing for long; a report brings it back")
+SILENT = Reason(
+    "processing_silent", "its processing reported nothing for too long; it continues if a worker reports again"
+)
 WAITING = (ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.STARTING, ArtifactStatus.STOPPING)
 AT_ONCE, OBJECTS_AT_ONCE = 200, 8
 SILENCE_CHECKED_EVERY = timedelta(hours=1)
@@ -88,7 +90,7 @@ class RetentionPass:
         report = await self.run()
         if report.failed:
             why = f"{len(report.failed)} artifacts, like {report.failed[0]}; each says why in `purge_error`"
-            raise Unavailable("bytes of deleted artifacts could not be deleted", why=why)
+            raise Unavailable("objects of deleted artifacts could not be deleted", why=why)
         return report.limited
 
     async def _choose(

@@ -61,7 +61,7 @@ COUNT: LiteralString = f"SELECT count(*) AS total {CHOSEN}"
 
 def require_operator(caller: Principal) -> None:
     if not caller.role.includes(Role.OPERATOR):
-        raise Forbidden("this is for operators", why="it is about the whole installation")
+        raise Forbidden("only an operator may do this", why="it shows the whole installation")
 
 
 class StorageOrder(StrEnum):

@@ -24,9 +24,9 @@ from .rules import Copy, CopyState, Watermarks, needs_object, victims
 from .service import MOST_NODES, give_up, is_stored, settle
 from .store import CopyStore, copies_of_node, deletion, orphans
 
-EVICTIONS = Counter("touchline_evictions", "Copies that full nodes were asked to give up.")
-ORPHANS = Counter("touchline_orphan_copies", "Copies of what was deleted or replaced, that nodes were asked to delete.")
-KEPT = Gauge("touchline_unsafe_copies", "Copies that a pass kept: the object store lacks them.", ["task"])
+EVICTIONS = Counter("touchline_evictions", "Copies that full nodes were told to delete.")
+ORPHANS = Counter("touchline_orphan_copies", "Copies of deleted or replaced artifacts that nodes were told to delete.")
+KEPT = Gauge("touchline_unsafe_copies", "Copies that a pass kept because the object store lacks them.", ["task"])
 EXPIRED = ("deadline_exceeded", "the node did not answer in time")
 START = ("", "")
 logger = logging.getLogger(__name__)
@@ -133,8 +133,8 @@ class TierPasses:
             commands = await open_of_node(transaction.connection, node_id)
         only = [copy.artifact_hash for copy in copies if not copy.synced and copy.state in HELD]
         if only and not lose:
-            why = f"{len(only)} artifacts lie nowhere else, like {only[0]}"
-            raise Conflict("this node has the last copies", why=why, hint="Bring it back, or add --lose.")
+            why = f"{len(only)} artifacts are stored nowhere else, like {only[0]}"
+            raise Conflict("this node has the last copies", why=why, hint="Start the node again, or add --lose.")
         for command in commands:
             reason = Result(code="not_found", message="the node was forgotten")
             await self.reports.end(command, CommandOutcome.FAILED, reason)

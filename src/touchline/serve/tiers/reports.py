@@ -35,7 +35,10 @@ from .rules import Copy, CopyState, Differences, compare
 from .service import TRANSFERS, give_up, settle, stored_rendition
 from .store import CopyStore, accessed, copies_of_node, known, seen
 
-LATE = Counter("touchline_node_late_acknowledgements", "Acknowledgements of commands that had ended: ignored.")
+LATE = Counter(
+    "touchline_node_late_acknowledgements",
+    "Acknowledgements that came after their command had ended.",
+)
 LONGEST_REASON = 1000
 HELD = (CopyState.PRESENT, CopyState.EVICTING)
 logger = logging.getLogger(__name__)

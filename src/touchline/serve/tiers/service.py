@@ -32,7 +32,7 @@ from .queries import copies_of
 from .rules import Copy, CopyState
 from .store import CopyStore
 
-TRANSFERS = Counter("touchline_storage_transfers", "Freezes and defrosts, by how they ended.", ["transfer", "outcome"])
+TRANSFERS = Counter("touchline_storage_transfers", "Freezes and defrosts, by result.", ["transfer", "outcome"])
 MOST_NODES = 1000
 MOST_PAGES = 200  # of a rendition's listing
 
@@ -61,14 +61,14 @@ class TierService:
         settings = self.context.settings
         if warmth is Warmth.WARMING and settings.cold_playback is ColdPlayback.WARM:
             hint = f"Try again in {settings.warming_retry.total_seconds():g} seconds."
-            what, why = "this video is being brought back", "it lies in cold storage"
+            what, why = "this video is being loaded", "it is in cold storage"
             raise errors.Warming(what, why=why, hint=hint, retry_after=settings.warming_retry)
 
     async def warm(self, caller: Principal, artifact_hash: ArtifactHash) -> Artifact:
         warmth = await self._warm(caller, artifact_hash, "")
         if warmth is Warmth.COLD:
-            hint = "Add a node, or a larger `node.budget`; `touchline nodes list` shows what there is."
-            raise errors.Unavailable("no node has room for this video", why=artifact_hash, hint=hint)
+            hint = "Add a node, or raise `node.budget`; `touchline nodes list` shows how full the nodes are."
+            raise errors.Unavailable("no node has enough free space for this video", why=artifact_hash, hint=hint)
         async with self.context.database.transaction(caller) as transaction:
             return existing(await ArtifactStore(transaction).find(artifact_hash), artifact_hash)
 
@@ -88,9 +88,7 @@ class TierService:
             if not copies and artifact.synced:
                 return artifact
             if not copies:
-                raise errors.Conflict(
-                    "there is nothing to freeze", why=f"no node has {artifact_hash}, nor has the store"
-                )
+                raise errors.Conflict("there is nothing to freeze", why=f"{artifact_hash} is stored nowhere")
             node = await self._node_of(transaction, copies)
             return await self._move(transaction, artifact, node, self._freeze_command(artifact, node, keep))
 
@@ -118,7 +116,7 @@ class TierService:
 
     async def _move(self, transaction: Transaction, artifact: Artifact, node: Node, command: Command) -> Artifact:
         if not await CommandStore(transaction).add(command, self.context.clock.now()):
-            raise errors.Conflict("this video is on the move already", why=artifact.artifact_hash)
+            raise errors.Conflict("this video is being moved already", why=artifact.artifact_hash)
         transfer = StorageTransfer.FREEZE if command.kind is CommandKind.FREEZE else StorageTransfer.DEFROST
         return await settle(transaction, artifact, transfer)
 

@@ -135,7 +135,7 @@ class SearchClient:
 
     async def _find(self, order: SearchOrder) -> list[FoundVideo]:
         if not self.settings.browser_url:
-            raise Misconfigured("nobody searches", why="discovery.browser_url is empty")
+            raise Misconfigured("the search is not configured", why="discovery.browser_url is empty")
         body = {
             "search_query": order.query,
             "exclude_urls": order.exclude_urls,

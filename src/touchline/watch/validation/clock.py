@@ -28,8 +28,9 @@ COLON = r"\s?[:;.·∶٫]\s?"  # noqa: RUF001  what cameras and readers make of 
 # Digits alone may touch a team's letters; what could be letters may not.
 CLEAN = re.compile(rf"(?<![0-9:.\-/])(?P<minute>[0-9]{{1,3}}){COLON}(?P<second>[0-9]{{2}})(?![0-9:]|\.[0-9])")
 BLURRED = re.compile(rf"(?<![\w:.\-/])(?P<minute>{DIGIT}{{1,3}}){COLON}(?P<second>{DIGIT}{{2}})(?![\w:]|\.[0-9])")
-IN_STOPPAGE = re.compile(rf"(?<=\+)\s*(?P<minute>{DIGIT}{{1,2}})'\s?(?P<second>{DIGIT}{{2}})(?!\w)")  # `+2'13`
-ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}{DIGIT}{{2}}|'\s?{DIGIT}{{2}})'?")
+IN_STOPPAGE = re.compile(rf"(?<=\+)\s*(?P<minute>{DIGIT}{{1,2}})'\s?(?P<second>{DIGIT}{{2}})(?![\w:])")  # `+2'13`
+# Not `+2'13`, but `+2' 13:05`
+ANNOUNCED = re.compile(rf"\+\s*(?P<more>{DIGIT}{{1,2}})(?!\w|{COLON}{DIGIT}{{2}}|'\s?{DIGIT}{{2}}(?!:))'?")
 BOARD = re.compile(r"(?<![\w:.+])(?P<more>[0-9]{1,2})\s*(?:min|mins|minutes?)\b\.?", re.IGNORECASE)
 BASE = re.compile(rf"(?<![\w:.+\-/])(?P<base>{DIGIT}{{2,3}})(?P<prime>'?)\s*\+")
 MINUTE = re.compile(rf"(?<![\w+:.])(?P<minute>{DIGIT}{{1,3}})\s*(?:'|min\b\.?|mins\b\.?|minutes?\b)", re.IGNORECASE)
@@ -46,6 +47,7 @@ GLUED_END = re.compile(r"(?<![0-9])((?:15|30|45|90|105|120):00)(?=[0-9]{1,2}:[0-
 GLUED_ANNOUNCED = re.compile(r"\+\s*([0-9]{1,2}?)(?=[0-9]{2}:[0-9]{2}(?![0-9]))")
 BETWEEN = re.compile(r"(?<=:[0-9]{2})\s*[-/–—]\s*(?=[+0-9])")  # noqa: RUF001
 BAR = re.compile(r"\|")
+TENTHS = re.compile(r"(?<=[0-9]:[0-9]{2})[.,][0-9](?![0-9:])")
 # `|05:00` and `1|5:00` may be 105 and 115, or something before a bar
 BAR_OR_ONE = re.compile(rf"(?<![\w:.+\-])(?:\|(?={DIGIT}{{2}}:)|[1lIi!]\|(?={DIGIT}:))")
 # `4+`, as scripts from right to left have it; not the end of `45:O0 +02:17`
@@ -148,7 +150,7 @@ def _read_line(line: Line) -> Clock | None:
 def normalised(text: str) -> str:
     """One line, in the digits and signs of ASCII, whatever script and brackets it was written with."""
     text = unicodedata.normalize("NFKC", text.translate(PRIMES)).translate(PRIMES)
-    text = "".join(_plain(each) for each in text)
+    text = TENTHS.sub("", "".join(_plain(each) for each in text))
     for times in (CLEAN, BLURRED):
         text = times.sub(lambda time: f"{time['minute']}:{time['second']}", text)
     text = BAR.sub(lambda bar: "|" if _is_digit_bar(text, bar.start()) else " ", text)
@@ -263,9 +265,13 @@ def _is_next(text: str, end: int, time: Time) -> bool:
 
 
 def _counting(line: Line, frozen: Time) -> Time | None:
-    """The clock of stoppage time: one with a plus, else what follows, else what stands before."""
+    """The clock of stoppage time: one with a plus, else what follows, else what stands before. Beside one that ticks,
+    `+4:00` is what was announced."""
     others = [each for each in line.times if each is not frozen and each.minute <= periods.MOST_ADDED]
-    return min(others, key=lambda each: (not each.is_added, each.span < frozen.span, each.span), default=None)
+    ticking = [each for each in others if each.second]
+    return min(
+        ticking or others, key=lambda each: (not each.is_added, each.span < frozen.span, each.span), default=None
+    )
 
 
 def _running(line: Line) -> Clock | None:

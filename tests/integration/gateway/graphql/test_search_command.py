@@ -40,7 +40,7 @@ async def test_search(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[
 
         shown, told = await run("chelsae", "--sort", "recency", "--limit", "1")
         assert shown.splitlines()[1].split() == ["picture", "0:00:00.000", "90%", "The", "final", "[Chelsea]", "1"]
-        assert told.startswith("no results for chelsae: searched for chelsea\nmore: --after ")
+        assert told.startswith("no results for chelsae: searched for chelsea\nMore rows: --after ")
         first = await document("chelsea", "--limit", "1")
         rest = await document("chelsea", "--after", first["next"])
         [hit] = rest["hits"]

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support import matches
 from tests.support.measure import Measuring
 from tests.support.session_facts import NOW, made_up_facts, written
 from tests.support.sessions import NOON, REAL_LOG, happened, metrics, status, trace
@@ -17,6 +18,7 @@ from touchline.kernel import Role, Scope
 
 from .site import Person, Site
 
+FIXTURE = 4200
 REAL = {"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"}
 TALLY = "sessions known success excused unexcused swapped"
 SPREAD = "{ count p50 p90 p95 p99 }"
@@ -211,9 +213,12 @@ async def test_too_many_timelines_are_refused(measured: Measured) -> None:
     assert "errors" not in await measured.site.ask(measured.person, document, filter=span, page={"first": 20})
 
 
-async def test_our_own_work_names_its_video_and_its_job(site: Site) -> None:
-    ada, job_id = await site.person(), str(uuid4())
+async def test_our_own_work_names_its_video_its_goal_and_its_job(site: Site) -> None:
+    ada, job_id, goal = await site.person(), str(uuid4()), matches.event_id(FIXTURE)
     upload = await site.upload(ada, title="The final")
+    async with site.world.database.transaction(ada.principal) as transaction:
+        tenant_id = ada.principal.tenant_id
+        await matches.write(transaction, matches.match(tenant_id, FIXTURE), matches.goal(tenant_id, FIXTURE, goal))
     measuring = Measuring(site.world.database, site.needs.analytics, ada.principal.tenant_id)
     now_ms = int(datetime.now(UTC).timestamp() * 1000)
     records = [
@@ -221,17 +226,28 @@ async def test_our_own_work_names_its_video_and_its_job(site: Site) -> None:
         | {"gateway": gateway}
         for gateway, request_id in (("touchline", job_id), ("stranger", str(uuid4())))
     ]
+    searches = [
+        trace(event_id, now_ms, "gateway_receive_stream_request", session=(event_id, "search-1"))
+        | {"gateway": "touchline"}
+        for event_id in (goal, matches.event_id(FIXTURE, sequence=2))
+    ]
+    records += searches
     await measuring.deliver("own", records)
     await measuring.fold()
     document = """query ($filter: SessionFilter) {
       workflowSessionsConnection(filter: $filter) { edges { node {
-        gateway progress jobId video { title playbackId } } } }
+        id gateway progress jobId goalTitle video { title playbackId } } } }
       sessionSummary(filter: $filter) { running unexcused known } }"""
     today = datetime.now(UTC)
     around = {"from": (today - timedelta(days=1)).isoformat(), "to": (today + timedelta(days=1)).isoformat()}
     found = await site.data(ada, document, filter=around)
-    nodes = {edge["node"]["gateway"]: edge["node"] for edge in found["workflowSessionsConnection"]["edges"]}
+    edges = [edge["node"] for edge in found["workflowSessionsConnection"]["edges"]]
+    titles = {node["id"]: node["goalTitle"] for node in edges}
+    assert {name: told for name, told in titles.items() if told} == {
+        f"{goal}|search-1": "Arsenal 1-0 Liverpool, B. Saka 23'"
+    }
+    nodes = {node["gateway"]: node for node in edges if "search" not in node["id"]}
     assert nodes["touchline"]["video"] == {"title": "The final", "playbackId": upload.playback_id}
     assert (nodes["touchline"]["jobId"], nodes["touchline"]["progress"]) == (job_id, "RUNNING")
     assert (nodes["stranger"]["video"], nodes["stranger"]["jobId"]) == (None, None)
-    assert found["sessionSummary"] == {"running": 2, "unexcused": 0, "known": 0}
+    assert found["sessionSummary"] == {"running": 4, "unexcused": 0, "known": 0}

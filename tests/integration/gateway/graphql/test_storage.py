@@ -51,7 +51,7 @@ async def test_who_may_move_artifacts_and_see_nodes(site: Site) -> None:
     cold = (await site.data(ada, WARM, hash=upload.artifact_hash))["warmArtifact"]
     assert (cold["__typename"], cold["message"]) == (
         "UnavailableError",
-        f"no node has room for this video: {upload.artifact_hash}",
+        f"no node has enough free space for this video: {upload.artifact_hash}",
     )
     await registered(site)
     warm = (await site.data(ada, WARM, hash=upload.artifact_hash))["warmArtifact"]

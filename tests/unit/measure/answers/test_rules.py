@@ -72,8 +72,8 @@ def test_bars_lose_nothing_and_have_no_gaps(counts: dict[float, int]) -> None:
         ({"error_count": 1}, "unexcused"),
         ({"error_count": 1, "gateway": "touchline"}, "running"),  # its next attempt follows
         ({"error_count": 1, "gateway": "touchline", "closed_ts": 1}, "unexcused"),
-        ({**EXCUSED, "excusable_patterns": ("cancelled by",)}, "cancelled"),
-        ({**EXCUSED, "excusable_patterns": ("cancelled by",), "is_final": 1}, "excused"),
+        ({**EXCUSED, "excusable_patterns": ("cancelled:",)}, "cancelled"),
+        ({**EXCUSED, "excusable_patterns": ("cancelled:",), "is_final": 1}, "excused"),
         ({**EXCUSED, "excusable_patterns": ("whip disconnected",)}, "excused"),
         ({"startup_unexcused": 0, "startup_success": 1, "startup_outcome": "success"}, "success"),
         ({"startup_unexcused": 0, "known_stream": 0, "startup_outcome": "not_in_denominator"}, "not_in_denominator"),

@@ -83,10 +83,12 @@ def stands_still(now: Moment, _: st.DataObject) -> Parts | None:
     return [time(now.period.end, 0), "+" + time(now.over, now.second)] if now.over >= 0 else None
 
 
-def stands_still_with_announced(now: Moment, _: st.DataObject) -> Parts | None:
+def stands_still_with_announced(now: Moment, data: st.DataObject) -> Parts | None:
     if now.over < 0:
         return None
-    return [time(now.period.end, 0), f"+{now.announced}", time(now.over, now.second)]
+    as_clock = [f"+{time(now.announced, 0)}"] if now.second else []
+    announced = data.draw(st.sampled_from([f"+{now.announced}", f"+{now.announced}'", *as_clock]))
+    return [time(now.period.end, 0), announced, time(now.over, now.second)]
 
 
 def minute_and_clock(now: Moment, _: st.DataObject) -> Parts | None:
@@ -103,7 +105,8 @@ def stoppage_alone(now: Moment, data: st.DataObject) -> Parts | None:
     if now.over < 0:
         return None
     clock = time(now.over, now.second)
-    return data.draw(st.sampled_from([[clock, f"+{now.announced}"], ["+" + clock], [f"+{now.announced}", clock]]))
+    announced = data.draw(st.sampled_from([f"+{now.announced}", f"+{now.announced}'"]))
+    return data.draw(st.sampled_from([[clock, announced], ["+" + clock], [announced, clock]]))
 
 
 def begins_anew(now: Moment, data: st.DataObject) -> Parts:

@@ -18,7 +18,7 @@ from touchline.platform.clickhouse.client import Analytics
 from .rules import EVERY_DAY, DueDay, weeks
 from .store import RollupStore
 
-SUMMED_DAYS = Counter("touchline_measure_days_summed", "Days of session facts that were summed, repeats too.")
+SUMMED_DAYS = Counter("touchline_measure_days_summed", "Days of session facts that were rolled up, repeats included.")
 
 MOST_DAYS, MOST_WEEKS = 20, 10  # of one pass
 LONGEST_WRITE = timedelta(minutes=10)  # far longer than any statement may run
