@@ -40,7 +40,7 @@ async def test_an_artifact_is_found_deleted_and_brought_back_with_its_history(
     await expect(row).to_have_count(0)
 
     await product.delete(stored)  # by somebody else: the page hears of it
-    await expect(row).to_contain_text("gone in")
+    await expect(row).to_contain_text("purged in")
     await row.get_by_role("link", name="kept in storage").focus()
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(re.compile(f"/storage/{stored}$"))
