@@ -53,7 +53,8 @@ from touchline.watch.settings import (
     WatchSettings,
 )
 
-from .logging import MASK, LogSettings, redact
+from .logging import LogSettings
+from .redaction import MASK, redact
 
 # Where settings are written down: the environment and one TOML file. Reads raw values, judges only their names.
 #

@@ -40,7 +40,7 @@ from touchline.process.segments.worker import SegmentIndexer
 from touchline.process.transcode.worker import PointerWriter, Publisher, Transcoder
 
 from . import wiring
-from .logging import redact
+from .redaction import redact
 from .runtime import Loop, health_server, keep_what_is_loaded, on_stop_signal, process_name, run_with_background
 from .settings import Loaded, Settings
 

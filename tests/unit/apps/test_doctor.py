@@ -20,7 +20,7 @@ TASK = PeriodicTaskStatus("retention", timedelta(hours=1), NOW, False, None, NOW
     [
         (TASK, FindingLevel.OK, ""),
         (replace(TASK, failures=2, last_error="Unavailable: no"), FindingLevel.WARN, "failed 2 times: Unavailable: no"),
-        (replace(TASK, limited_since=NOW), FindingLevel.WARN, "more to do than it may since 2026-03-31 12:00:00"),
+        (replace(TASK, limited_since=NOW), FindingLevel.WARN, "exceeded its limit since 2026-03-31 12:00:00"),
     ],
 )
 def test_periodic_work_that_fails_or_is_held_back_is_a_finding(

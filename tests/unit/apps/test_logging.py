@@ -9,7 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from touchline.apps.logging import MASK, Format, Level, LogSettings, configure
+from touchline.apps.logging import Format, Level, LogSettings, configure
+from touchline.apps.redaction import MASK
 
 JSON = LogSettings(format=Format.JSON)
 HUMAN = LogSettings(format=Format.HUMAN)

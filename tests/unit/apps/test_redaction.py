@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from touchline.apps.logging import MASK, SHORTEST_SECRET, Redactor
+from touchline.apps.redaction import MASK, SHORTEST_SECRET, Redactor
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from touchline.apps.logging import redact
+from touchline.apps.redaction import redact
 from touchline.apps.settings import Entry, Loaded, Origin, Source, explain, load, setting_fields, variable
 from touchline.kernel import Misconfigured
 

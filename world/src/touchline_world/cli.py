@@ -300,7 +300,7 @@ def encoder(
     as_json: AsJson = False,
 ) -> None:
     """Publish a drawn match as a live stream, and reconnect if the connection is lost."""
-    from touchline.apps.logging import redact
+    from touchline.apps.redaction import redact
     from touchline_world.encoder.model import EncoderOptions, StreamTarget
 
     target = StreamTarget.parse(to)

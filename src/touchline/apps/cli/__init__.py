@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from touchline import __version__
-from touchline.apps.logging import redact
+from touchline.apps.redaction import redact
 from touchline.kernel import Defect, InvalidInput, StorageFull, TouchlineError, is_storage_full, is_text, surface
 
 from . import (

@@ -25,7 +25,7 @@ from uuid import UUID
 import typer
 
 from touchline.apps.gateway_client import Access
-from touchline.apps.logging import redact
+from touchline.apps.redaction import redact
 from touchline.kernel import InvalidInput, TouchlineError, parse_duration
 
 if TYPE_CHECKING:

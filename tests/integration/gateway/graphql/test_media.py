@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.platform.objects.relay import relayed
 from tests.support.wait import LOOK_AGAIN_S
-from touchline.apps.logging import redact
+from touchline.apps.redaction import redact
 from touchline.contracts.registry import Upload
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, NotFound, Unavailable, new_playback_id

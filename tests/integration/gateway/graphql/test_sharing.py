@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from touchline.apps.logging import redact
+from touchline.apps.redaction import redact
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.composition import WebPage
 from touchline.gateway.rest.serve import Sending
