@@ -86,7 +86,8 @@ GRANT SELECT (tenant_id, artifact_hash, created_at, placed_at, error_code, reten
    TO touchline_system; -- which records stayed half
 
 -- The business record of a stream. Its key is shown once, when it is made; only the SHA-256 of it lies here. `live_since`:
--- since when its media arrive, and at which node; null while nobody publishes.
+-- since when its media arrive, at which node and in which session; null while nobody publishes. The node reports while they
+-- do; a session whose node fell silent is lost, and goes on if the node still has it when it reports again.
 CREATE TABLE serve.streams (
   tenant_id       uuid NOT NULL,
   id              uuid NOT NULL,
@@ -98,21 +99,32 @@ CREATE TABLE serve.streams (
   key_rotated_at  timestamptz NOT NULL,
   live_since      timestamptz,
   live_node_id    text,
+  live_session_id uuid,
+  live_playable_at timestamptz, -- since when there is something to play
+  live_broken_at  timestamptz,  -- the publisher is gone, and may come back
+  live_seen_at    timestamptz,  -- the last report of the node
+  live_health     jsonb,        -- as the node measured it last
+  live_problem    text,         -- why the last publisher was refused for what it sent
+  lost_session_id uuid,
   created_at      timestamptz NOT NULL,
   suspended_at    timestamptz, -- its key is refused until it is resumed
   deleted_at      timestamptz,
   revision        bigint NOT NULL DEFAULT 1,
   PRIMARY KEY (tenant_id, id),
   FOREIGN KEY (tenant_id, stream_hash) REFERENCES serve.identities (tenant_id, artifact_hash),
-  CHECK ((live_since IS NULL) = (live_node_id IS NULL)),
+  CHECK ((live_since IS NULL) = (live_node_id IS NULL) AND (live_since IS NULL) = (live_session_id IS NULL)),
   CHECK (live_since IS NULL OR (suspended_at IS NULL AND deleted_at IS NULL))
 );
 CREATE UNIQUE INDEX streams_key ON serve.streams (key_hash);
+CREATE INDEX streams_live ON serve.streams (live_node_id) WHERE live_since IS NOT NULL;
 CREATE INDEX streams_listing ON serve.streams (tenant_id, created_at DESC, stream_hash DESC) WHERE deleted_at IS NULL;
 SELECT platform.enable_row_level_security('serve.streams');
 GRANT SELECT, INSERT, UPDATE ON serve.streams TO touchline_app;
-GRANT SELECT (tenant_id, id, stream_hash, title, description, record, key_rotated_at, live_since, live_node_id, created_at,
+GRANT SELECT (tenant_id, id, stream_hash, title, description, record, key_rotated_at, live_since, live_node_id,
+              live_session_id, live_playable_at, live_broken_at, live_seen_at, live_health, live_problem, created_at,
               suspended_at, deleted_at, revision) ON serve.streams TO touchline_readonly;
+GRANT SELECT (tenant_id, id, live_since, live_node_id, live_session_id, live_seen_at) ON serve.streams
+   TO touchline_system; -- whose nodes are silent
 
 -- The business record of a clip. The same range of the same source is one clip while it is neither deleted nor failed: the
 -- unique index enforces it. `source_hash`: the artifact that it is cut from, or the stream. Times are of the source: of an

@@ -42,9 +42,19 @@ async def run_node(loaded: Loaded) -> None:
                 RpcClient(wiring.artifacts_address(loaded), secret, loaded.settings.rpc) as client,
             ):
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
+                streams = LiveStreams(
+                    RpcAuthority(client, name.node_id, live.second_publisher),
+                    sandbox,
+                    LiveStorage(folder.root / LIVE, int(live.window_budget)),
+                    live,
+                    clock,
+                )
                 inventory = FolderInventory(name.node_id, folder, InventoryTokens(secret), clock)
-                media = MediaApp(folder, MediaTokens(secret), clock, inventory)
-                line = NodeLine(name, client, folder, transfers, media)
+                media = MediaApp(folder, MediaTokens(secret), clock, inventory, LiveMedia(streams))
+                reporter = StreamReporter(streams)
+                streams.listeners.append(reporter)
+                line = NodeLine(name, client, folder, transfers, media, reporter)
+                reporter.say = line.say_streams
                 media.trouble = lambda: line.why_not_ready
                 server = _server(HostCheck(media, _names(settings, base_url), pages=True), settings)
                 on_stop_signal(server.stop)

@@ -40,6 +40,7 @@ from touchline.platform.settings import (
 )
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
+from touchline.serve.live.settings import LiveSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.settings import (
     AliasSettings,

@@ -189,6 +189,31 @@ class NewStream:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveHealth:
+    """What the node measured of a publisher, over its last seconds."""
+
+    bits_per_second: int
+    frames_per_second: float
+    dropped_frames: int  # since it began
+    keyframe_gap_ms: int
+    behind_ms: int  # the newest picture's arrival after it was due
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSession:
+    """A publisher's stay: the same one when it comes back soon."""
+
+    session_id: UUID
+    node_id: str
+    since: datetime
+    playable_at: datetime | None = None  # none: nothing can be played yet
+    broken_at: datetime | None = None  # the publisher is gone, and may come back
+    health: LiveHealth | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     id: UUID
     playback_id: PlaybackId
@@ -202,6 +227,8 @@ class Stream:
     live_since: datetime | None
     suspended_at: datetime | None  # its key is refused
     revision: int
+    live: LiveSession | None = None
+    live_problem: str = ""  # why the last publisher was refused for what it sent
 
     @property
     def artifact_hash(self) -> ArtifactHash:

@@ -27,6 +27,7 @@ from touchline.serve.registry.role import RegistryRole, RegistryServices, Unplac
 from touchline.serve.registry.service import RegistryService
 from touchline.serve.retention.service import PurgeConfirmations, RetentionContext, retention_passes
 from touchline.serve.streams.service import StreamService
+from touchline.serve.streams.sessions import StreamSessions
 from touchline.serve.tiers.passes import TierPasses
 from touchline.serve.tiers.reports import NodeReports
 from touchline.serve.tiers.rpc import StorageRole
@@ -89,6 +90,8 @@ async def serve_parts(
     open_uploads, share_links = OpenUploads(environment), ShareLinkService(database, settings, clock)
     tiers, reports = TierService(environment), NodeReports(environment)
     passes = TierPasses(environment, reports)
+    suspended = SuspendedTenants(environment.find_suspended, clock)
+    sessions = StreamSessions(database, settings, clock, suspended)
     retention = RetentionContext(database, environment.objects, settings, clock)
     try:
         yield ServeParts(
@@ -106,9 +109,7 @@ async def serve_parts(
             nodes=nodes,
             tiers=tiers,
             tier_passes=passes,
-            node_line=NodesServicer(
-                nodes, reports, environment.wakeups, SuspendedTenants(environment.find_suspended, clock)
-            ),
+            node_line=NodesServicer(nodes, reports, sessions, environment.wakeups, suspended),
             storage_client=StorageRole(tiers, passes, nodes, deadline),
             handlers=(VideoEvents(clock), PurgeConfirmations()),
             registry_tasks=(
@@ -119,6 +120,7 @@ async def serve_parts(
                 PeriodicTask("check open uploads", MINUTE, open_uploads.run_pass, catches_up=True),
                 *(each.task for each in retention_passes(retention)),
                 PeriodicTask("detect offline nodes", settings.node_gone_after, nodes.mark_gone, catches_up=True),
+                PeriodicTask("end live streams of silent nodes", settings.live_check, sessions.end_silent, catches_up=True),
                 PeriodicTask("evict copies", MINUTE, passes.evict),
                 PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
                 PeriodicTask("clean up orphan copies", 5 * MINUTE, passes.clean_up_orphans),

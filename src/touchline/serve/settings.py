@@ -106,6 +106,13 @@ class ServeSettings(Section):
     node_inventory: Duration = Field(default=5 * MINUTE, ge=SECOND)
     """How often a node reports a list of all its copies."""
 
+    live_gone_after: Duration = Field(default=15 * SECOND, ge=SECOND)
+    """How long a node may not report a live stream before the stream counts as ended. The stream continues if the node
+    reports it again."""
+
+    live_check: Duration = Field(default=3 * SECOND, ge=SECOND)
+    """How often live streams are checked for nodes that do not report."""
+
     cold_playback: ColdPlayback = ColdPlayback.STREAM
     """What a viewer of a video in cold storage gets: `stream` plays it from the object store while a node fetches it,
     `warm` asks the viewer to come back when a node has it."""

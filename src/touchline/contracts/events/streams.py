@@ -49,4 +49,52 @@ class StreamDeleted(StreamPayload):
     event_type: ClassVar[str] = "stream.deleted"
 
 
-PAYLOADS: tuple[type[Payload], ...] = (StreamCreated, StreamUpdated, StreamKeyRotated, StreamDeleted)
+# The life of a stream. One session is one publisher's stay, over breaks that are short enough.
+
+
+class StreamSessionPayload(StreamPayload):
+    session_id: UUID
+    node_id: str
+
+
+class StreamLive(StreamSessionPayload):
+    """A publisher has begun."""
+
+    event_type: ClassVar[str] = "stream.live"
+
+
+class StreamPlayable(StreamSessionPayload):
+    """The first segment is there."""
+
+    event_type: ClassVar[str] = "stream.playable"
+
+
+class StreamInterrupted(StreamSessionPayload):
+    """The publisher is gone, and may come back."""
+
+    event_type: ClassVar[str] = "stream.interrupted"
+
+
+class StreamResumed(StreamSessionPayload):
+    """The publisher is back, or its node is."""
+
+    event_type: ClassVar[str] = "stream.resumed"
+
+
+class StreamEnded(StreamSessionPayload):
+    event_type: ClassVar[str] = "stream.ended"
+    reason: str  # publisher_left, refused, stopped, replaced or node_lost
+    problem: str = ""  # what was wrong with what the publisher sent, for people
+
+
+PAYLOADS: tuple[type[Payload], ...] = (
+    StreamCreated,
+    StreamUpdated,
+    StreamKeyRotated,
+    StreamDeleted,
+    StreamLive,
+    StreamPlayable,
+    StreamInterrupted,
+    StreamResumed,
+    StreamEnded,
+)

@@ -8,6 +8,7 @@ TASKS = {
     "storyboard": "touchline.media.child.storyboard:make_storyboard",
     "sample": "touchline.media.child.sampling:sample",
     "clip": "touchline.media.child.clip:cut",
+    "live": "touchline.media.child.live:read_live",
     "pixels": "touchline.media.child.pixels:decode_pixels",
     "isolation": "touchline.media.child.isolation:check_isolation",
 }

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import stat
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -115,6 +116,20 @@ def opened(source: Path | int | None) -> Generator[int]:
     try:
         if source is not None:
             _check(os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def input_of(task: Task) -> Generator[int]:
+    """What the child has as its standard input."""
+    if task.line is None:
+        with opened(task.source) as descriptor:
+            yield descriptor
+        return
+    descriptor = os.dup(task.line.fileno())
+    try:
         yield descriptor
     finally:
         os.close(descriptor)
@@ -225,6 +240,7 @@ class Task:
     limits: ChildLimits
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Path | int | None = None  # a path or an open descriptor
+    line: socket.socket | None = None  # instead of a source: by which bytes come and go while it works
     output: Path | None = None  # an empty folder of the caller
     completed: Completed | None = None
     background: bool = False  # it stands back behind the other children

@@ -348,7 +348,7 @@ async def run_task(
 ) -> model.TaskOutcome[model.Result]:
     outputs = model.Outputs(task.output)
     conversation = ChildMessages(outputs, progress, task.completed)
-    with model.opened(task.source) as source:
+    with model.input_of(task) as source:
         ending = await supervise(zygote, _order(zygote.cell, task), source, conversation, task.pause)
     document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:

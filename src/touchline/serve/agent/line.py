@@ -30,6 +30,7 @@ from touchline.kernel import (
 from touchline.platform.retry import is_transient, retry_forever
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.protocol import to_failure
+from touchline.serve.live.authority import StreamReporter
 
 from .folder import CopyFolder, LocalCopy
 from .media import MediaApp
@@ -53,6 +54,7 @@ class NodeName:
     base_url: str
     version: str
     locality: str
+    publish_urls: tuple[str, ...] = ()  # where encoders publish to
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class NodeLine:
     folder: CopyFolder
     transfers: Transfers
     media: MediaApp
+    streams: StreamReporter
     refusal: str = ""  # why the last inventory was not taken over
     is_connected: bool = False
     _was_welcome: bool = False
@@ -105,6 +108,9 @@ class NodeLine:
                 async for command in commands:
                     if command.HasField("suspended_tenants"):
                         self._hear_suspended(command.suspended_tenants)
+                    elif command.HasField("stop_stream"):
+                        asked = command.stop_stream
+                        self.streams.streams.stop(UUID(asked.stream_id).hex, asked.session_id, asked.why)
                     elif command.HasField("welcome"):
                         self._hear_suspended(command.welcome.suspended_tenants)
                         self.is_connected = self._was_welcome = True
@@ -122,7 +128,9 @@ class NodeLine:
         raise Unavailable("the artifacts role closed the connection", why=self.name.node_id)
 
     def _hear_suspended(self, message: pb.SuspendedTenants) -> None:
-        self.media.access.hear(frozenset(map(UUID, message.tenant_ids)))
+        suspended = frozenset(map(UUID, message.tenant_ids))
+        self.media.access.hear(suspended)
+        self.streams.streams.stop_tenants(suspended)
 
     async def _messages(self) -> AsyncIterator[pb.NodeMessage]:
         registration = pb.NodeRegistration(
@@ -131,6 +139,7 @@ class NodeLine:
             version=self.name.version,
             instance_id=str(self.folder.instance_id),
             locality=self.name.locality,
+            publish_urls=self.name.publish_urls,
         )
         yield pb.NodeMessage(registration=registration)
         outgoing = self._outgoing
@@ -143,6 +152,7 @@ class NodeLine:
         """Often enough to be counted as present."""
         while True:
             self._say(storage=self._storage())
+            self.streams.report()
             if report := self._accesses():
                 self._say(accesses=report)
             await asyncio.sleep(every.total_seconds() / 2)
@@ -198,10 +208,23 @@ class NodeLine:
         accesses: pb.AccessReport | None = None,
         inventory: pb.InventoryChunk | None = None,
         acknowledgement: pb.CommandAcknowledgement | None = None,
+        streams: pb.StreamsReport | None = None,
     ) -> None:
         self._outgoing.put_nowait(
-            pb.NodeMessage(storage=storage, accesses=accesses, inventory=inventory, acknowledgement=acknowledgement)
+            pb.NodeMessage(
+                storage=storage,
+                accesses=accesses,
+                inventory=inventory,
+                acknowledgement=acknowledgement,
+                streams=streams,
+            )
         )
+
+    def say_streams(self, report: pb.StreamsReport) -> bool:
+        """False: there is no line now."""
+        if self.is_connected:
+            self._say(streams=report)
+        return self.is_connected
 
     # --- Commands.
 

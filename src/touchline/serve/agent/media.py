@@ -21,6 +21,8 @@ from touchline.kernel import Clock, Forbidden, InvalidInput, NotFound, TenantId,
 from touchline.media.model import POSTER_WIDTHS, smaller_poster
 from touchline.platform.http_server import Receive, Scope, Send, is_from_page, send_problem
 from touchline.platform.objects.rules import ByteRange
+from touchline.serve.live.media import LiveMedia
+from touchline.serve.live.service import LiveStream
 from touchline.serve.playback.files import (
     CLIP,
     MANIFEST,
@@ -31,7 +33,7 @@ from touchline.serve.playback.files import (
     wanted_bytes,
 )
 from touchline.serve.playback.suspension import LONGEST_TRUST
-from touchline.serve.playback.tokens import InventoryTokens, MediaTokens, refused
+from touchline.serve.playback.tokens import Grant, InventoryTokens, MediaTokens, refused
 
 from .folder import CopyFolder, LocalCopy
 
@@ -120,6 +122,7 @@ class MediaApp:
     tokens: MediaTokens
     clock: Clock
     inventory: FolderInventory
+    live: LiveMedia
     trouble: Callable[[], str] = lambda: "it has just begun"  # why the node is not ready; empty: it is
     load: int = 0
     access: TenantAccess = field(init=False)
@@ -167,8 +170,12 @@ class MediaApp:
             return
         self.load += 1
         try:
-            copy, name = self._wanted(scope)
-            await self._send(scope, send, copy, name)
+            grant, name = self._granted(scope)
+            stream = self.live.find(grant.tenant_id, grant.artifact_hash)
+            if stream:
+                await self._send_live(scope, send, stream, name)
+            else:
+                await self._send(scope, send, *self._copy(scope, grant, name))
             REQUESTS.labels("ok").inc()
         except TouchlineError as error:
             REQUESTS.labels(error.code).inc()
@@ -176,7 +183,8 @@ class MediaApp:
         finally:
             self.load -= 1
 
-    def _wanted(self, scope: Scope) -> tuple[LocalCopy, str]:
+    def _granted(self, scope: Scope) -> tuple[Grant, str]:
+        """Whose media, and which file of them."""
         parts = scope["path"].split("/", 4)
         if len(parts) != 5 or scope["method"] not in METHODS:
             raise no_such_file()
@@ -187,10 +195,24 @@ class MediaApp:
             raise refused()  # whether the link has ended, only gateways know
         if b"%" in scope.get("raw_path", b""):
             raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
+        return grant, name
+
+    async def _send_live(self, scope: Scope, send: Send, stream: LiveStream, name: str) -> None:
+        file = await self.live.file(stream, name, scope.get("query_string", b""))
+        self.access.require(stream.authorized.tenant_id)  # a player may have waited
+        headers = [(b"cache-control", file.cache_control.encode()), *OPEN_TO_PAGES]
+        if scope["method"] == "HEAD":
+            length = (b"content-length", b"%d" % len(file.content))
+            await _start(send, 200, [(b"content-type", file.content_type.encode()), length, *headers])
+            return
+        SENT.inc(len(file.content))
+        await _text(send, 200, file.content, file.content_type, headers)
+
+    def _copy(self, scope: Scope, grant: Grant, name: str) -> tuple[LocalCopy, str]:
         copy = self.folder.find(grant.tenant_id, grant.artifact_hash)
         if copy is None:
             hint = "The gateway has it: ask for the address again without this node."
-            raise NotFound("this node does not have the video", why=artifact_hash, hint=hint)
+            raise NotFound("this node does not have the video", why=grant.artifact_hash, hint=hint)
         name = _narrower(copy, scope) if name == POSTER else name
         if name not in copy.files or content_type_of(name) is None:
             raise no_such_file()

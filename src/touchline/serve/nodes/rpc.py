@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,9 @@ from touchline.kernel import Conflict, DeadlineExceeded, InvalidInput, TenantId,
 from touchline.platform.postgres.database import Wakeup, Wakeups
 from touchline.platform.rpc.protocol import RpcCall, to_failure
 from touchline.serve.playback.suspension import SuspendedTenants
+from touchline.serve.registry.messages import from_health
+from touchline.serve.streams.sessions import Publishing, ReportedState, ReportedStream, StreamSessions
+from touchline.serve.streams.store import SessionPlace
 from touchline.serve.tiers.reports import NodeReports
 
 from .rules import (
@@ -41,18 +44,40 @@ MILLISECOND = timedelta(milliseconds=1)
 LOOK_AGAIN = timedelta(seconds=1)  # for commands, where no wake-up came
 SAY_AGAIN = timedelta(seconds=30)  # who is suspended, to a node that would otherwise not know whether that still holds
 LARGEST_BYTES = 2**62
+MOST_STREAMS = 500  # of one node
+LONGEST_PROBLEM = 1000
+NOT_ITS_OWN = "its key was replaced, it was suspended or deleted, or it is published elsewhere"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 logger = logging.getLogger(__name__)
 
 
 class NodesServicer:
     def __init__(
-        self, service: NodeService, reports: NodeReports, wakeups: Wakeups | None, suspended: SuspendedTenants
+        self,
+        service: NodeService,
+        reports: NodeReports,
+        sessions: StreamSessions,
+        wakeups: Wakeups | None,
+        suspended: SuspendedTenants,
     ) -> None:
         self._service = service
         self._reports = reports
+        self._sessions = sessions
         self._wakeups = wakeups
         self._suspended = suspended
+
+    async def authorize_publisher(
+        self, request: pb.AuthorizePublisherRequest, call: RpcCall
+    ) -> pb.AuthorizePublisherResponse:
+        session_id = from_id(request.session_id, "session_id")
+        asked = Publishing(request.node_id, request.stream_key, session_id, request.replace)
+        admitted = await self._sessions.authorize(asked)
+        return pb.AuthorizePublisherResponse(
+            tenant_id=str(admitted.tenant_id),
+            stream_id=str(admitted.stream_id),
+            internal_name=admitted.internal_name,
+            session_id=str(admitted.session_id),
+        )
 
     async def connect(self, messages: AsyncIterator[pb.NodeMessage], call: RpcCall) -> AsyncIterator[pb.NodeCommand]:
         first = await self._next(messages)
@@ -64,8 +89,9 @@ class NodesServicer:
         suspended = await self._suspended.all()
         yield self._welcome(suspended)
         outgoing: asyncio.Queue[pb.NodeCommand | Exception | None] = asyncio.Queue()
-        hear = asyncio.create_task(self._until_end(self._hear(line, messages, outgoing), outgoing))
-        send = asyncio.create_task(self._until_end(self._send(line, outgoing, suspended), outgoing))
+        live: dict[UUID, SessionPlace] = {}  # what the node reported last
+        hear = asyncio.create_task(self._until_end(self._hear(line, messages, outgoing, live), outgoing))
+        send = asyncio.create_task(self._until_end(self._send(line, outgoing, suspended, live), outgoing))
         try:
             while (command := await outgoing.get()) is not None:
                 if isinstance(command, Exception):
@@ -85,7 +111,11 @@ class NodesServicer:
             outgoing.put_nowait(None)
 
     async def _hear(
-        self, line: NodeConnection, messages: AsyncIterator[pb.NodeMessage], outgoing: asyncio.Queue[Any]
+        self,
+        line: NodeConnection,
+        messages: AsyncIterator[pb.NodeMessage],
+        outgoing: asyncio.Queue[Any],
+        live: dict[UUID, SessionPlace],
     ) -> None:
         inventory = Inventory()
         while (message := await self._next(messages)) is not None:
@@ -101,8 +131,25 @@ class NodesServicer:
                     await self._reports.accesses(line, message.accesses.sequence, accesses)
                     answer = pb.AccessAnswer(sequence=message.accesses.sequence)
                     outgoing.put_nowait(pb.NodeCommand(access_answer=answer))
+                case "streams":
+                    await self._streams(line, message.streams, outgoing, live)
                 case _:
                     pass
+
+    async def _streams(
+        self,
+        line: NodeConnection,
+        message: pb.StreamsReport,
+        outgoing: asyncio.Queue[Any],
+        live: dict[UUID, SessionPlace],
+    ) -> None:
+        """What the node has that is not its own is stopped."""
+        reports = [from_stream_report(one, line.node_id) for one in message.streams[:MOST_STREAMS]]
+        stale = await self._sessions.reported(reports)
+        _stop(stale, outgoing)
+        going_on = [report.place for report in reports if report.state is not ReportedState.ENDED]
+        live.clear()
+        live.update({place.session_id: place for place in going_on if place not in stale})
 
     async def _acknowledged(self, line: NodeConnection, message: pb.CommandAcknowledgement) -> None:
         command_id = from_id(message.command_id, "command_id")
@@ -126,7 +173,11 @@ class NodesServicer:
         return pb.InventoryAnswer(inventory_id=message.inventory_id)
 
     async def _send(
-        self, line: NodeConnection, outgoing: asyncio.Queue[Any], told_suspended: frozenset[TenantId]
+        self,
+        line: NodeConnection,
+        outgoing: asyncio.Queue[Any],
+        told_suspended: frozenset[TenantId],
+        live: dict[UUID, SessionPlace],
     ) -> None:
         wakeup = self._wakeups.subscribe(CHANNEL) if self._wakeups else Wakeup()
         loop = asyncio.get_running_loop()
@@ -138,6 +189,9 @@ class NodesServicer:
                 said, said_at = suspended, loop.time()
             for command in await self._service.unsent(line):
                 outgoing.put_nowait(to_command(command))
+            if known := dict(live):
+                current = await self._sessions.current(line.node_id)
+                _stop([place for session, place in known.items() if session not in current and session in live], outgoing)
             await wakeup.wait(LOOK_AGAIN)
 
     async def _next(self, messages: AsyncIterator[pb.NodeMessage]) -> pb.NodeMessage | None:
@@ -171,6 +225,28 @@ def from_registration(message: pb.NodeRegistration) -> NodeIdentity:
 def from_storage(message: pb.NodeStorage) -> StorageReport:
     counts = message.budget_bytes, message.used_bytes, message.free_bytes, message.load
     return StorageReport(*counts, message.trouble[:LONGEST_TEXT])
+
+
+def from_stream_report(message: pb.StreamReport, node_id: str) -> ReportedStream:
+    try:
+        state = ReportedState(message.state)
+    except ValueError as error:
+        raise InvalidInput("not a state of a stream", field="state") from error
+    place = SessionPlace(
+        TenantId(from_id(message.tenant_id, "tenant_id")),
+        from_id(message.stream_id, "stream_id"),
+        from_id(message.session_id, "session_id"),
+        node_id,
+    )
+    health = from_health(message.health) if message.HasField("health") else None
+    texts = message.reason[:LONGEST_TEXT], message.problem[:LONGEST_PROBLEM]
+    return ReportedStream(place, state, message.playable, *texts, health)
+
+
+def _stop(places: Sequence[SessionPlace], outgoing: asyncio.Queue[Any]) -> None:
+    for place in places:
+        message = pb.StopStream(stream_id=str(place.id), session_id=str(place.session_id), why=NOT_ITS_OWN)
+        outgoing.put_nowait(pb.NodeCommand(stop_stream=message))
 
 
 def from_chunk(message: pb.InventoryChunk) -> InventoryChunk:

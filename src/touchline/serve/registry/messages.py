@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from touchline.contracts.registry import (
     ClipMode,
     ClipPage,
     Identity,
+    LiveHealth,
+    LiveSession,
     NewClip,
     NewRecording,
     NewUpload,
@@ -289,6 +292,42 @@ def to_stream(stream: Stream) -> pb.Stream:
         live_since=to_time(stream.live_since) if stream.live_since else None,
         suspended_at=to_time(stream.suspended_at) if stream.suspended_at else None,
         revision=stream.revision,
+        live=to_session(stream.live) if stream.live else None,
+        live_problem=stream.live_problem,
+    )
+
+
+def to_session(live: LiveSession) -> pb.LiveSession:
+    return pb.LiveSession(
+        session_id=str(live.session_id),
+        node_id=live.node_id,
+        since=to_time(live.since),
+        playable_at=to_time(live.playable_at) if live.playable_at else None,
+        broken_at=to_time(live.broken_at) if live.broken_at else None,
+        health=common_pb2.StreamHealth(**asdict(live.health)) if live.health else None,
+    )
+
+
+def from_session(message: pb.LiveSession) -> LiveSession:
+    return LiveSession(
+        session_id=UUID(message.session_id),
+        node_id=message.node_id,
+        since=from_time(message.since),
+        playable_at=from_time(message.playable_at) if message.HasField("playable_at") else None,
+        broken_at=from_time(message.broken_at) if message.HasField("broken_at") else None,
+        health=from_health(message.health) if message.HasField("health") else None,
+    )
+
+
+def from_health(message: common_pb2.StreamHealth) -> LiveHealth:
+    return LiveHealth(
+        bits_per_second=message.bits_per_second,
+        frames_per_second=message.frames_per_second,
+        dropped_frames=message.dropped_frames,
+        keyframe_gap_ms=message.keyframe_gap_ms,
+        behind_ms=message.behind_ms,
+        width=message.width,
+        height=message.height,
     )
 
 
@@ -306,6 +345,8 @@ def from_stream(message: pb.Stream) -> Stream:
         live_since=from_time(message.live_since) if message.HasField("live_since") else None,
         suspended_at=from_time(message.suspended_at) if message.HasField("suspended_at") else None,
         revision=message.revision,
+        live=from_session(message.live) if message.HasField("live") else None,
+        live_problem=message.live_problem,
     )
 
 

@@ -27,6 +27,7 @@ from touchline.serve.registry.store import RegistryStore, borders
 from touchline.serve.settings import ServeSettings
 
 from . import rules
+from .sessions import ended_by_owner
 from .store import StreamStore, find_key
 
 
@@ -53,28 +54,35 @@ class StreamService:
         change = rules.checked_change(change)
         async with self._database.transaction(caller) as transaction:
             streams = StreamStore(transaction)
+            before = rules.existing(await streams.find_locked(stream_id), stream_id)
             changed = await streams.update(stream_id, change, self._clock.now())
             stream = rules.existing(await streams.find(stream_id), stream_id)
             if changed:
                 transaction.announce(rules.updated(stream), revision=stream.revision)
+            if stream.live is None:
+                self._end(transaction, before, stream.revision)
             return stream
 
     async def rotate_key(self, caller: Principal, stream_id: UUID) -> StreamWithKey:
         key = rules.new_key()
         async with self._database.transaction(caller) as transaction:
             streams = StreamStore(transaction)
+            before = rules.existing(await streams.find_locked(stream_id), stream_id)
             await streams.rotate_key(stream_id, rules.key_hash(key), self._clock.now())
             stream = rules.existing(await streams.find(stream_id), stream_id)
             transaction.announce(StreamKeyRotated(stream_id=stream_id), revision=stream.revision)
+            self._end(transaction, before, stream.revision)
             return StreamWithKey(stream, key)
 
     async def delete(self, caller: Principal, stream_id: UUID) -> None:
         """Again is the same as once."""
         async with self._database.transaction(caller) as transaction:
             streams = StreamStore(transaction)
+            before = await streams.find_locked(stream_id)
             revision = await streams.delete(stream_id, self._clock.now())
-            if revision is not None:
+            if revision is not None and before is not None:
                 transaction.announce(StreamDeleted(stream_id=stream_id), revision=revision)
+                self._end(transaction, before, revision)
             elif not await streams.existed(stream_id):
                 raise rules.unknown(stream_id)
 
@@ -104,6 +112,11 @@ class StreamService:
         if stream is None:
             raise rules.refused_key()
         return StreamOwner(tenant_id, stream)
+
+    def _end(self, transaction: Transaction, before: Stream, revision: int) -> None:
+        """Of one that was live: its node hears of it within a second."""
+        if before.live is not None:
+            transaction.announce(ended_by_owner(before.id, before.live), revision=revision)
 
     async def _add(self, transaction: Transaction, caller: Principal, new: NewStream) -> StreamWithKey:
         now, stream_id, key = self._clock.now(), uuid4(), rules.new_key()

@@ -53,6 +53,24 @@ class Failure(_message.Message):
     retry_after_ms: int
     def __init__(self, code: _Optional[str] = ..., what: _Optional[str] = ..., why: _Optional[str] = ..., hint: _Optional[str] = ..., field: _Optional[str] = ..., retry_after_ms: _Optional[int] = ...) -> None: ...
 
+class StreamHealth(_message.Message):
+    __slots__ = ("bits_per_second", "frames_per_second", "dropped_frames", "keyframe_gap_ms", "behind_ms", "width", "height")
+    BITS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    FRAMES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FRAMES_FIELD_NUMBER: _ClassVar[int]
+    KEYFRAME_GAP_MS_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_MS_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    bits_per_second: int
+    frames_per_second: float
+    dropped_frames: int
+    keyframe_gap_ms: int
+    behind_ms: int
+    width: int
+    height: int
+    def __init__(self, bits_per_second: _Optional[int] = ..., frames_per_second: _Optional[float] = ..., dropped_frames: _Optional[int] = ..., keyframe_gap_ms: _Optional[int] = ..., behind_ms: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ...) -> None: ...
+
 class RowKey(_message.Message):
     __slots__ = ("created_at", "id")
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]

@@ -9,35 +9,89 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class AuthorizePublisherRequest(_message.Message):
+    __slots__ = ("node_id", "stream_key", "session_id", "replace")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_KEY_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    REPLACE_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    stream_key: str
+    session_id: str
+    replace: bool
+    def __init__(self, node_id: _Optional[str] = ..., stream_key: _Optional[str] = ..., session_id: _Optional[str] = ..., replace: _Optional[bool] = ...) -> None: ...
+
+class AuthorizePublisherResponse(_message.Message):
+    __slots__ = ("tenant_id", "stream_id", "internal_name", "session_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    stream_id: str
+    internal_name: str
+    session_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., session_id: _Optional[str] = ...) -> None: ...
+
+class StreamsReport(_message.Message):
+    __slots__ = ("streams",)
+    STREAMS_FIELD_NUMBER: _ClassVar[int]
+    streams: _containers.RepeatedCompositeFieldContainer[StreamReport]
+    def __init__(self, streams: _Optional[_Iterable[_Union[StreamReport, _Mapping]]] = ...) -> None: ...
+
+class StreamReport(_message.Message):
+    __slots__ = ("tenant_id", "stream_id", "session_id", "state", "playable", "reason", "problem", "health")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    PLAYABLE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    stream_id: str
+    session_id: str
+    state: str
+    playable: bool
+    reason: str
+    problem: str
+    health: _common_pb2.StreamHealth
+    def __init__(self, tenant_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., session_id: _Optional[str] = ..., state: _Optional[str] = ..., playable: _Optional[bool] = ..., reason: _Optional[str] = ..., problem: _Optional[str] = ..., health: _Optional[_Union[_common_pb2.StreamHealth, _Mapping]] = ...) -> None: ...
+
 class NodeMessage(_message.Message):
-    __slots__ = ("registration", "heartbeat", "storage", "acknowledgement", "inventory", "accesses")
+    __slots__ = ("registration", "heartbeat", "storage", "acknowledgement", "inventory", "accesses", "streams")
     REGISTRATION_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
     STORAGE_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGEMENT_FIELD_NUMBER: _ClassVar[int]
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
     ACCESSES_FIELD_NUMBER: _ClassVar[int]
+    STREAMS_FIELD_NUMBER: _ClassVar[int]
     registration: NodeRegistration
     heartbeat: NodeHeartbeat
     storage: NodeStorage
     acknowledgement: CommandAcknowledgement
     inventory: InventoryChunk
     accesses: AccessReport
-    def __init__(self, registration: _Optional[_Union[NodeRegistration, _Mapping]] = ..., heartbeat: _Optional[_Union[NodeHeartbeat, _Mapping]] = ..., storage: _Optional[_Union[NodeStorage, _Mapping]] = ..., acknowledgement: _Optional[_Union[CommandAcknowledgement, _Mapping]] = ..., inventory: _Optional[_Union[InventoryChunk, _Mapping]] = ..., accesses: _Optional[_Union[AccessReport, _Mapping]] = ...) -> None: ...
+    streams: StreamsReport
+    def __init__(self, registration: _Optional[_Union[NodeRegistration, _Mapping]] = ..., heartbeat: _Optional[_Union[NodeHeartbeat, _Mapping]] = ..., storage: _Optional[_Union[NodeStorage, _Mapping]] = ..., acknowledgement: _Optional[_Union[CommandAcknowledgement, _Mapping]] = ..., inventory: _Optional[_Union[InventoryChunk, _Mapping]] = ..., accesses: _Optional[_Union[AccessReport, _Mapping]] = ..., streams: _Optional[_Union[StreamsReport, _Mapping]] = ...) -> None: ...
 
 class NodeRegistration(_message.Message):
-    __slots__ = ("node_id", "base_url", "version", "instance_id", "locality")
+    __slots__ = ("node_id", "base_url", "version", "instance_id", "locality", "publish_urls")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     BASE_URL_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     INSTANCE_ID_FIELD_NUMBER: _ClassVar[int]
     LOCALITY_FIELD_NUMBER: _ClassVar[int]
+    PUBLISH_URLS_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     base_url: str
     version: str
     instance_id: str
     locality: str
-    def __init__(self, node_id: _Optional[str] = ..., base_url: _Optional[str] = ..., version: _Optional[str] = ..., instance_id: _Optional[str] = ..., locality: _Optional[str] = ...) -> None: ...
+    publish_urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, node_id: _Optional[str] = ..., base_url: _Optional[str] = ..., version: _Optional[str] = ..., instance_id: _Optional[str] = ..., locality: _Optional[str] = ..., publish_urls: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class NodeHeartbeat(_message.Message):
     __slots__ = ()
@@ -132,7 +186,7 @@ class CommandDone(_message.Message):
     def __init__(self, copy: _Optional[_Union[HeldCopy, _Mapping]] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., object_count: _Optional[int] = ..., object_bytes: _Optional[int] = ...) -> None: ...
 
 class NodeCommand(_message.Message):
-    __slots__ = ("welcome", "clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete", "inventory_answer", "access_answer", "suspended_tenants")
+    __slots__ = ("welcome", "clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete", "inventory_answer", "access_answer", "suspended_tenants", "stop_stream")
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     CLIP_PULL_FIELD_NUMBER: _ClassVar[int]
     DVR_START_FIELD_NUMBER: _ClassVar[int]
@@ -143,6 +197,7 @@ class NodeCommand(_message.Message):
     INVENTORY_ANSWER_FIELD_NUMBER: _ClassVar[int]
     ACCESS_ANSWER_FIELD_NUMBER: _ClassVar[int]
     SUSPENDED_TENANTS_FIELD_NUMBER: _ClassVar[int]
+    STOP_STREAM_FIELD_NUMBER: _ClassVar[int]
     welcome: NodeWelcome
     clip_pull: ClipPull
     dvr_start: DVRStart
@@ -153,7 +208,8 @@ class NodeCommand(_message.Message):
     inventory_answer: InventoryAnswer
     access_answer: AccessAnswer
     suspended_tenants: SuspendedTenants
-    def __init__(self, welcome: _Optional[_Union[NodeWelcome, _Mapping]] = ..., clip_pull: _Optional[_Union[ClipPull, _Mapping]] = ..., dvr_start: _Optional[_Union[DVRStart, _Mapping]] = ..., dvr_stop: _Optional[_Union[DVRStop, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., defrost: _Optional[_Union[Defrost, _Mapping]] = ..., delete: _Optional[_Union[Delete, _Mapping]] = ..., inventory_answer: _Optional[_Union[InventoryAnswer, _Mapping]] = ..., access_answer: _Optional[_Union[AccessAnswer, _Mapping]] = ..., suspended_tenants: _Optional[_Union[SuspendedTenants, _Mapping]] = ...) -> None: ...
+    stop_stream: StopStream
+    def __init__(self, welcome: _Optional[_Union[NodeWelcome, _Mapping]] = ..., clip_pull: _Optional[_Union[ClipPull, _Mapping]] = ..., dvr_start: _Optional[_Union[DVRStart, _Mapping]] = ..., dvr_stop: _Optional[_Union[DVRStop, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., defrost: _Optional[_Union[Defrost, _Mapping]] = ..., delete: _Optional[_Union[Delete, _Mapping]] = ..., inventory_answer: _Optional[_Union[InventoryAnswer, _Mapping]] = ..., access_answer: _Optional[_Union[AccessAnswer, _Mapping]] = ..., suspended_tenants: _Optional[_Union[SuspendedTenants, _Mapping]] = ..., stop_stream: _Optional[_Union[StopStream, _Mapping]] = ...) -> None: ...
 
 class NodeWelcome(_message.Message):
     __slots__ = ("heartbeat_ms", "gone_after_ms", "inventory_ms", "suspended_tenants")
@@ -252,6 +308,16 @@ class Delete(_message.Message):
     manifest_key: str
     also_in_use: bool
     def __init__(self, head: _Optional[_Union[CommandHead, _Mapping]] = ..., manifest_key: _Optional[str] = ..., also_in_use: _Optional[bool] = ...) -> None: ...
+
+class StopStream(_message.Message):
+    __slots__ = ("stream_id", "session_id", "why")
+    STREAM_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    WHY_FIELD_NUMBER: _ClassVar[int]
+    stream_id: str
+    session_id: str
+    why: str
+    def __init__(self, stream_id: _Optional[str] = ..., session_id: _Optional[str] = ..., why: _Optional[str] = ...) -> None: ...
 
 class InventoryAnswer(_message.Message):
     __slots__ = ("inventory_id", "refusal")

@@ -275,7 +275,7 @@ class ResolveDVRHashRequest(_message.Message):
     def __init__(self, dvr_hash: _Optional[str] = ...) -> None: ...
 
 class Stream(_message.Message):
-    __slots__ = ("id", "playback_id", "internal_name", "user_id", "title", "description", "record", "created_at", "key_rotated_at", "live_since", "suspended_at", "revision")
+    __slots__ = ("id", "playback_id", "internal_name", "user_id", "title", "description", "record", "created_at", "key_rotated_at", "live_since", "suspended_at", "revision", "live", "live_problem")
     ID_FIELD_NUMBER: _ClassVar[int]
     PLAYBACK_ID_FIELD_NUMBER: _ClassVar[int]
     INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +288,8 @@ class Stream(_message.Message):
     LIVE_SINCE_FIELD_NUMBER: _ClassVar[int]
     SUSPENDED_AT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FIELD_NUMBER: _ClassVar[int]
+    LIVE_PROBLEM_FIELD_NUMBER: _ClassVar[int]
     id: str
     playback_id: str
     internal_name: str
@@ -300,7 +302,25 @@ class Stream(_message.Message):
     live_since: _timestamp_pb2.Timestamp
     suspended_at: _timestamp_pb2.Timestamp
     revision: int
-    def __init__(self, id: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., record: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key_rotated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., live_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., suspended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+    live: LiveSession
+    live_problem: str
+    def __init__(self, id: _Optional[str] = ..., playback_id: _Optional[str] = ..., internal_name: _Optional[str] = ..., user_id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., record: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., key_rotated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., live_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., suspended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., live: _Optional[_Union[LiveSession, _Mapping]] = ..., live_problem: _Optional[str] = ...) -> None: ...
+
+class LiveSession(_message.Message):
+    __slots__ = ("session_id", "node_id", "since", "playable_at", "broken_at", "health")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    PLAYABLE_AT_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_AT_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    node_id: str
+    since: _timestamp_pb2.Timestamp
+    playable_at: _timestamp_pb2.Timestamp
+    broken_at: _timestamp_pb2.Timestamp
+    health: _common_pb2.StreamHealth
+    def __init__(self, session_id: _Optional[str] = ..., node_id: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., playable_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., broken_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., health: _Optional[_Union[_common_pb2.StreamHealth, _Mapping]] = ...) -> None: ...
 
 class StreamWithKey(_message.Message):
     __slots__ = ("stream", "stream_key")
