@@ -40,6 +40,7 @@ from touchline.platform.settings import (
 )
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
+from touchline.serve.ingest.settings import PublishSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.settings import (
     AliasSettings,
@@ -197,6 +198,7 @@ class Settings(Section):
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     node: NodeSettings = NodeSettings()
+    publish: PublishSettings = PublishSettings()
     watch: WatchSettings = WatchSettings()
     feed: FeedSettings = FeedSettings()
     fixtures: FixtureSettings = FixtureSettings()
