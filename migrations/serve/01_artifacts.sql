@@ -116,7 +116,7 @@ CREATE TABLE serve.streams (
   CHECK (live_since IS NULL OR (suspended_at IS NULL AND deleted_at IS NULL))
 );
 CREATE UNIQUE INDEX streams_key ON serve.streams (key_hash);
-CREATE INDEX streams_live ON serve.streams (live_node_id) WHERE live_since IS NOT NULL;
+CREATE INDEX streams_at_node ON serve.streams (live_node_id) WHERE live_since IS NOT NULL;
 CREATE INDEX streams_listing ON serve.streams (tenant_id, created_at DESC, stream_hash DESC) WHERE deleted_at IS NULL;
 SELECT platform.enable_row_level_security('serve.streams');
 GRANT SELECT, INSERT, UPDATE ON serve.streams TO touchline_app;

@@ -40,6 +40,7 @@ from touchline.platform.settings import (
 )
 from touchline.process.settings import AlertSettings, ProcessSettings, WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
+from touchline.serve.ingest.settings import PublishSettings
 from touchline.serve.live.settings import LiveSettings
 from touchline.serve.settings import ServeSettings
 from touchline.watch.settings import (
@@ -198,6 +199,8 @@ class Settings(Section):
     alerts: AlertSettings = AlertSettings()
     serve: ServeSettings = ServeSettings()
     node: NodeSettings = NodeSettings()
+    live: LiveSettings = LiveSettings()
+    publish: PublishSettings = PublishSettings()
     watch: WatchSettings = WatchSettings()
     feed: FeedSettings = FeedSettings()
     fixtures: FixtureSettings = FixtureSettings()
