@@ -10,6 +10,7 @@ CREATE TABLE serve.nodes (
   base_url        text NOT NULL,
   version         text NOT NULL,
   locality        text NOT NULL DEFAULT '' CHECK (char_length(locality) <= 63),
+  publish_urls    text[] NOT NULL DEFAULT '{}', -- where encoders publish to
   status          text NOT NULL CHECK (status IN ('present', 'gone')),
   trouble         text,   -- what the node, or the check of its inventory, complains about; null: healthy
   budget_bytes    bigint CHECK (budget_bytes >= 0),

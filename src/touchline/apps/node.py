@@ -1,4 +1,4 @@
-"""The node role: holds copies in one folder, sends them to viewers, and does what the artifacts role asks.
+"""A node: keeps copies in one folder, takes live streams, sends both to viewers, and does what the artifacts role asks.
 
 Invariant: it asks no database. Whatever it holds is a copy, or lies in its folder until the object store has it.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 import uvicorn
 
 from touchline import __version__
-from touchline.kernel import SystemClock
+from touchline.kernel import Misconfigured, SystemClock
+from touchline.media.sandbox import Sandbox
 from touchline.platform.http_server import HostCheck, HttpLimits
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.rpc.client import RpcClient
@@ -21,11 +24,19 @@ from touchline.serve.agent.line import NodeLine, NodeName
 from touchline.serve.agent.media import FolderInventory, MediaApp
 from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.agent.transfers import Transfers
+from touchline.serve.ingest.rtmp import ListenAddress, rtmp_listener
+from touchline.serve.live.authority import RpcAuthority, StreamReporter
+from touchline.serve.live.media import LiveMedia
+from touchline.serve.live.service import LiveStreams
+from touchline.serve.live.window import LiveStorage
 from touchline.serve.playback.tokens import InventoryTokens, MediaTokens
 
 from . import wiring
 from .runtime import Server, keep_what_is_loaded, listening, on_stop_signal
 from .settings import Loaded
+
+WINDOWS = "live"  # the folder of the windows, beside the copies
+RTMP_PORT = 1935  # where encoders expect it
 
 
 async def run_node(loaded: Loaded) -> None:
@@ -36,25 +47,17 @@ async def run_node(loaded: Loaded) -> None:
     try:
         with listening(settings.host, settings.port, "node.port") as listener:
             base_url = settings.base_url or f"http://{_host(settings.host)}:{listener.getsockname()[1]}"
-            name = NodeName(settings.id, base_url, __version__, settings.locality)
             async with (
                 ObjectStore(wiring.objects_endpoint(loaded), loaded.settings.objects) as objects,
                 RpcClient(wiring.artifacts_address(loaded), secret, loaded.settings.rpc) as client,
+                _live_streams(loaded, client, settings.id, folder) as streams,
+                _publish_listener(loaded, streams) as publish,
             ):
+                name = NodeName(settings.id, base_url, __version__, settings.locality, _publish_urls(publish, base_url))
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
-                streams = LiveStreams(
-                    RpcAuthority(client, name.node_id, live.second_publisher),
-                    sandbox,
-                    LiveStorage(folder.root / LIVE, int(live.window_budget)),
-                    live,
-                    clock,
-                )
                 inventory = FolderInventory(name.node_id, folder, InventoryTokens(secret), clock)
                 media = MediaApp(folder, MediaTokens(secret), clock, inventory, LiveMedia(streams))
-                reporter = StreamReporter(streams)
-                streams.listeners.append(reporter)
-                line = NodeLine(name, client, folder, transfers, media, reporter)
-                reporter.say = line.say_streams
+                line = NodeLine(name, client, folder, transfers, media, _reporter(streams))
                 media.trouble = lambda: line.why_not_ready
                 server = _server(HostCheck(media, _names(settings, base_url), pages=True), settings)
                 on_stop_signal(server.stop)
@@ -62,6 +65,47 @@ async def run_node(loaded: Loaded) -> None:
                 await _until_stopped(server, listener, line)
     finally:
         folder.close()
+
+
+@asynccontextmanager
+async def _live_streams(
+    loaded: Loaded, client: RpcClient, node_id: str, folder: CopyFolder
+) -> AsyncGenerator[LiveStreams]:
+    settings = loaded.settings.live
+    storage = LiveStorage(folder.root / WINDOWS, int(settings.window_budget))
+    authority = RpcAuthority(client, node_id, settings.second_publisher)
+    async with Sandbox(loaded.settings.media) as sandbox:
+        streams = LiveStreams(authority, sandbox, storage, settings, SystemClock())
+        async with streams.running():
+            yield streams
+
+
+def _reporter(streams: LiveStreams) -> StreamReporter:
+    reporter = StreamReporter(streams)
+    streams.listeners.append(reporter)
+    return reporter
+
+
+@asynccontextmanager
+async def _publish_listener(loaded: Loaded, streams: LiveStreams) -> AsyncGenerator[ListenAddress]:
+    """A port that nobody has set may be taken by then: any other one will do, and is reported."""
+    settings = wiring.publish_settings(loaded)
+    async with AsyncExitStack() as stack:
+        try:
+            address = await stack.enter_async_context(rtmp_listener(settings, streams.admit))
+        except Misconfigured:
+            if loaded.settings.publish.rtmp_port:
+                raise
+            free = settings.model_copy(update={"rtmp_port": 0})
+            address = await stack.enter_async_context(rtmp_listener(free, streams.admit))
+        yield address
+
+
+def _publish_urls(publish: ListenAddress, base_url: str) -> tuple[str, ...]:
+    """By the name under which viewers reach it, too."""
+    host = urlsplit(base_url).hostname or publish.host
+    port = "" if publish.port == RTMP_PORT else f":{publish.port}"
+    return (f"rtmp://{_host(host)}{port}/live",)
 
 
 async def _until_stopped(server: Server, listener: socket.socket, line: NodeLine) -> None:

@@ -29,6 +29,7 @@ from touchline.platform.stack import stack, temporal
 from touchline.platform.stack.folder import DataFolder, read_ports, read_secrets
 from touchline.process.settings import WorkerSettings
 from touchline.serve.agent.settings import NodeSettings
+from touchline.serve.ingest.settings import PublishSettings
 from touchline.watch.settings import BrowserSettings, DiscoverySettings, WatchSettings
 
 from .settings import Loaded, Settings
@@ -88,6 +89,13 @@ def node_settings(loaded: Loaded) -> NodeSettings:
     given = loaded.settings.node
     chosen = {"id": given.id or host_name(), "port": given.port or _chosen_port(loaded, stack.NODE_PORT)}
     return given.model_copy(update=chosen)
+
+
+def publish_settings(loaded: Loaded) -> PublishSettings:
+    """With the port that was chosen for this data folder: the usual one, if it was free."""
+    given = loaded.settings.publish
+    port = given.rtmp_port or _chosen_port(loaded, stack.RTMP_PORT) or stack.PREFERRED_PORTS[stack.RTMP_PORT]
+    return given.model_copy(update={"rtmp_port": port})
 
 
 def node_folder(loaded: Loaded) -> Path:

@@ -10,11 +10,11 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
-from touchline.kernel import InvalidInput
+from touchline.kernel import TouchlineError
 
 from .child.live_messages import HEAD, InitMessage, Message, PartMessage, PosterMessage, decode_head, decode_message
 from .child.order import ChildLimits
@@ -68,8 +68,8 @@ class LiveReader:
                 finally:
                     self._theirs.close()  # what the child has said can be read to its end
                 await taking
-        except BaseExceptionGroup as group:
-            raise _first(group) from group
+        except* TouchlineError as failed:
+            raise _first(failed) from failed
         finally:
             self._theirs.close()
             if self._writer:
@@ -134,6 +134,6 @@ class LiveEnd:
     segments: int
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first(group: ExceptionGroup[TouchlineError]) -> TouchlineError:
     found = group.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+    return _first(found) if isinstance(found, ExceptionGroup) else found

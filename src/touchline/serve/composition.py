@@ -120,7 +120,9 @@ async def serve_parts(
                 PeriodicTask("check open uploads", MINUTE, open_uploads.run_pass, catches_up=True),
                 *(each.task for each in retention_passes(retention)),
                 PeriodicTask("detect offline nodes", settings.node_gone_after, nodes.mark_gone, catches_up=True),
-                PeriodicTask("end live streams of silent nodes", settings.live_check, sessions.end_silent, catches_up=True),
+                PeriodicTask(
+                    "end live streams of silent nodes", settings.live_check, sessions.end_silent, catches_up=True
+                ),
                 PeriodicTask("evict copies", MINUTE, passes.evict),
                 PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
                 PeriodicTask("clean up orphan copies", 5 * MINUTE, passes.clean_up_orphans),

@@ -53,7 +53,7 @@ async def live(world: World, caller: Principal | None = None) -> Stream:
     """As its node will report it."""
     stream = (await world.registry.create_stream(caller or world.ours, new())).stream
     async with world.environment.database.transaction(caller or world.ours) as transaction:
-        assert await StreamStore(transaction).set_live(stream.id, world.clock.now(), "node-1")
+        assert await StreamStore(transaction).publish(stream.id, "node-1", uuid4(), world.clock.now())
     return stream
 
 

@@ -1,7 +1,7 @@
 """The task `live`: FLV or MPEG-TS comes in as it is published, fragments of MP4 go out. Nothing is encoded again.
 
-A segment begins with a keyframe and lasts two seconds or a little more, a part half a second or less. Where times jump or
-run back, a new timeline begins with the next keyframe, and says so.
+A segment begins with a keyframe and lasts two seconds or a little more, a part half a second or less. Where times jump
+or run back, a new timeline begins with the next keyframe, and says so.
 Invariant: what waits to be written is bounded by bytes and by frames, whatever the times say.
 """
 
@@ -20,6 +20,7 @@ from av.codec import CodecContext
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.packet import Packet
+from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 
 from touchline.media import rules
@@ -82,7 +83,9 @@ def read_live(options: dict[str, Any], channel: Channel) -> LiveEnd:
     with socket.socket(fileno=os.dup(INPUT)) as line:
         writer = SegmentWriter(wanted, line)
         try:
-            container = av.open(_Received(), "r", format=DEMUXERS[wanted.container], options=PROBING, buffer_size=AT_ONCE)
+            container = av.open(
+                _Received(), "r", format=DEMUXERS[wanted.container], options=PROBING, buffer_size=AT_ONCE
+            )
         except FFmpegError as error:
             raise InputRefused(MediaFailure.NOT_A_VIDEO, "it is not what this protocol carries") from error
         with container:
@@ -267,12 +270,12 @@ class PictureTrack:
 
 def decoded_picture(sets: ParameterSets, data: bytes, most_pixels: int) -> VideoFrame | None:
     """Of a keyframe alone. None: it cannot be decoded."""
-    decoder: Any = CodecContext.create("h264", "r")
+    decoder: VideoCodecContext = CodecContext.create("h264", "r")
     decoder.extradata = sets.configuration
     decoder.thread_count = 1
     decoder.options = {"max_pixels": str(most_pixels)}
     try:
-        found = [*decode(decoder, Packet(data)), *decode(decoder, None)]
+        found: list[VideoFrame] = [*decode(decoder, Packet(data)), *decode(decoder, None)]
     except FFmpegError:
         return None
     return found[0] if found else None
@@ -314,7 +317,9 @@ class SoundTrack:
         if packet.dts is None:
             return self._next
         wanted = round((packet.dts * self._tick - Fraction(base, VIDEO_TICKS)) * aac.rate)
-        if wanted < 0 or abs(wanted - self._writer.position_us * aac.rate // MICROSECONDS) > self._writer.longest_jump(aac):
+        if wanted < 0 or abs(wanted - self._writer.position_us * aac.rate // MICROSECONDS) > self._writer.longest_jump(
+            aac
+        ):
             self._writer.dropped_sound += 1
             return None
         if self._next is None or wanted - self._next > aac.rate * DRIFT_MS // 1000:

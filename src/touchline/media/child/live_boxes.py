@@ -125,7 +125,9 @@ def aac_configuration(data: bytes) -> AacConfiguration:
         raise InputRefused(MediaFailure.UNSUPPORTED, f"its AAC profile {kind} does not play in browsers; use AAC-LC")
     if rate_index >= len(AAC_RATES):
         raise InputRefused(MediaFailure.UNSUPPORTED, "its AAC sample rate is not a usual one")
-    return AacConfiguration(data, AAC_RATES[rate_index], channels or 2, 960 if kind == AAC_LC and bits >> 2 & 1 else 1024)
+    return AacConfiguration(
+        data, AAC_RATES[rate_index], channels or 2, 960 if kind == AAC_LC and bits >> 2 & 1 else 1024
+    )
 
 
 def from_adts(data: bytes) -> tuple[bytes, AacConfiguration] | None:
@@ -178,7 +180,9 @@ class AudioTrackHeader:
 
     def _esds(self) -> bytes:
         decoder = struct.pack(">BBxxxII", 0x40, 0x15, 0, 0) + _descriptor(5, self.aac.data)
-        return full_box(b"esds", 0, 0, _descriptor(3, struct.pack(">HB", AUDIO_TRACK, 0), _descriptor(4, decoder), b"\x06\x01\x02"))
+        return full_box(
+            b"esds", 0, 0, _descriptor(3, struct.pack(">HB", AUDIO_TRACK, 0), _descriptor(4, decoder), b"\x06\x01\x02")
+        )
 
 
 def init_segment(video: VideoTrackHeader, audio: AudioTrackHeader | None) -> bytes:
@@ -192,9 +196,7 @@ def init_segment(video: VideoTrackHeader, audio: AudioTrackHeader | None) -> byt
     return kind + box(b"moov", movie, *tracks, box(b"mvex", *extends))
 
 
-def _track(
-    number: int, ticks: int, handler: bytes, head: bytes, entry: bytes, size: tuple[int, int] = (0, 0)
-) -> bytes:
+def _track(number: int, ticks: int, handler: bytes, head: bytes, entry: bytes, size: tuple[int, int] = (0, 0)) -> bytes:
     width, height = size
     volume = 0x100 if handler == b"soun" else 0
     header = full_box(

@@ -20,6 +20,7 @@ import secrets
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 
@@ -215,6 +216,7 @@ HIGHEST = 65_535
 OUTGOING_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 Ports = Mapping[str, int]
+NO_PORTS: Ports = {}
 _PORTS = TypeAdapter(dict[str, Port])
 
 
@@ -237,8 +239,8 @@ def read_ports(path: Path) -> Ports:
         return {}
 
 
-def choose_ports(path: Path, names: Iterable[str], avoid: Collection[int] = ()) -> Ports:
-    """A free port for every name: the saved one if it is still free; none of those to avoid."""
+def choose_ports(path: Path, names: Iterable[str], avoid: Collection[int] = (), preferred: Ports = NO_PORTS) -> Ports:
+    """A free port for every name: the saved one if it is still free, else the preferred one; none of those to avoid."""
     remembered = read_ports(path)
     chosen: dict[str, int] = {}
     candidates = _candidates()
@@ -247,8 +249,9 @@ def choose_ports(path: Path, names: Iterable[str], avoid: Collection[int] = ()) 
         if kept is not None and kept not in (*chosen.values(), *avoid) and is_free(kept):
             chosen[name] = kept
         else:
-            taken = {*chosen.values(), *remembered.values()}
-            chosen[name] = next(port for port in candidates if port not in taken and is_free(port))
+            taken = {*chosen.values(), *remembered.values(), *avoid}
+            first = [preferred[name]] if name in preferred else []
+            chosen[name] = next(port for port in chain(first, candidates) if port not in taken and is_free(port))
     if chosen != remembered:
         write_private(path, json.dumps({**remembered, **chosen}, indent=2) + "\n")
     return chosen

@@ -100,7 +100,9 @@ WORKER_PORT = "worker"
 NODE_PORT = "node"
 WATCH_PORT = "watch"
 BROWSER_PORT = "browser"
-ROLE_PORTS = (GATEWAY_PORT, RPC_PORT, NODE_PORT, WORKER_PORT, WATCH_PORT, BROWSER_PORT)
+RTMP_PORT = "rtmp"
+ROLE_PORTS = (GATEWAY_PORT, RPC_PORT, NODE_PORT, RTMP_PORT, WORKER_PORT, WATCH_PORT, BROWSER_PORT)
+PREFERRED_PORTS = {RTMP_PORT: 1935}  # where encoders expect it
 CLUSTER_SECRET = "cluster"  # noqa: S105 - the name of one
 PORTS = (*postgres.PORTS, *temporal.PORTS, *objects.PORTS, *clickhouse.PORTS, *ROLE_PORTS)
 SECRETS = (*postgres.SECRETS, *objects.SECRETS, *clickhouse.SECRETS, CLUSTER_SECRET)
@@ -170,7 +172,12 @@ def prepare_installation(stack: Stack) -> Installation:
             why="the databases in this folder are protected with the secrets in it",
             hint="Restore the file from a backup, or start with a new data folder.",
         )
-    ports = choose_ports(folder.ports, PORTS, avoid=objects.ports_with_foreign_sockets(read_ports(folder.ports)))
+    ports = choose_ports(
+        folder.ports,
+        PORTS,
+        avoid=objects.ports_with_foreign_sockets(read_ports(folder.ports)),
+        preferred=PREFERRED_PORTS,
+    )
     return _installation(stack, ports, ensure_secrets(folder.secrets, SECRETS))
 
 

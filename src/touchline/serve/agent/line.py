@@ -75,6 +75,9 @@ class NodeLine:
     )
     _report: pb.AccessReport | None = None  # sent, and not acknowledged
 
+    def __post_init__(self) -> None:
+        self.streams.say = self.say_streams
+
     @property
     def why_not_ready(self) -> str:
         """Empty: it is. Without a line it goes on sending what it has, but nobody new is sent to it."""

@@ -13,8 +13,9 @@ class PublishSettings(Section):
     host: str = "127.0.0.1"
     """The address on which the node takes live streams; 0.0.0.0 takes them from everywhere."""
 
-    rtmp_port: Port = 1935
-    """The port for publishers by RTMP; 0 chooses a free one."""
+    rtmp_port: Port = 0
+    """The port for publishers by RTMP; 0 chooses 1935 if it is free, else another one, which `touchline up`
+    remembers."""
 
     max_connections: int = Field(default=500, ge=1)
     """The maximum number of open connections for each protocol, publishing or not."""

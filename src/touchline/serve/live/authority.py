@@ -1,7 +1,7 @@
 """The artifacts role as a node asks it, and what a node reports of its streams.
 
-Invariant: a key goes into the call and nowhere else. A stream that has ended is reported once more, on whatever line there is
-by then.
+Invariant: a key goes into the call and nowhere else. A stream that has ended is reported once more, on whatever line
+there is by then.
 """
 
 from __future__ import annotations

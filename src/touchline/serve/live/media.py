@@ -1,7 +1,7 @@
 """Live streams over HTTP: playlists that wait for the next part, segments, parts and the poster.
 
-Invariant: nothing is looked up before the token was read: the media app has done that. What a player waits for comes in time,
-or it is told to ask again.
+Invariant: nothing is looked up before the token was read: the media app has done that. What a player waits for comes
+in time, or it is told to ask again.
 """
 
 from __future__ import annotations
@@ -13,17 +13,7 @@ from urllib.parse import parse_qs
 from touchline.kernel import NotFound, TenantId, Unavailable
 from touchline.serve.playback.files import IMMUTABLE_CACHE, PLAYLIST_CACHE, content_type_of, no_such_file
 
-from .playlists import (
-    LIVE,
-    MASTER,
-    POSTER,
-    FileName,
-    Reload,
-    file_of,
-    live_playlist,
-    master_playlist,
-    parse_reload,
-)
+from .playlists import LIVE, MASTER, POSTER, FileName, Reload, file_of, live_playlist, master_playlist, parse_reload
 from .service import LiveStream, LiveStreams
 from .window import wait_time
 
@@ -76,7 +66,9 @@ class LiveMedia:
         view = stream.window.view
         key = str(stream.authorized.session_id), view.next_part, view.has_ended, wanted.skip
         if key not in self._texts:
-            self._texts = {other: text for other, text in self._texts.items() if other[0] != key[0] or other[1:3] == key[1:3]}
+            self._texts = {
+                other: text for other, text in self._texts.items() if other[0] != key[0] or other[1:3] == key[1:3]
+            }
             self._texts[key] = live_playlist(view, skip=wanted.skip).encode()
         return self._texts[key]
 

@@ -1,7 +1,7 @@
 """The live streams of a node: who publishes what, what is kept of it, and when a stream has ended.
 
-Invariants: a stream has one publisher and one session at a time. A session ends once: by its publisher's absence, by what it
-sent, or because it was told to. Whoever was hung up on cannot write into the window any more.
+Invariants: a stream has one publisher and one session at a time. A session ends once: by its publisher's absence, by
+what it sent, or because it was told to. Whoever was hung up on cannot write into the window any more.
 """
 
 from __future__ import annotations
@@ -327,7 +327,7 @@ class Publisher:
         self._error: TouchlineError | None = None
         self._running: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
-        self._heard_at = 0.0
+        self._stall = asyncio.timeout(None)
 
     async def write(self, data: bytes) -> None:
         if self._error:
@@ -355,10 +355,14 @@ class Publisher:
         if self._error:
             self._done.set()
             return
-        watch = asyncio.create_task(self._watch())
         try:
-            await self._reader.run()
+            async with self._stall:
+                self._wait_for_part()
+                await self._reader.run()
             self._gone("it has ended")
+        except TimeoutError:
+            longest = self._streams.settings.stall_time.total_seconds()
+            self._failed(DeadlineExceeded("no video arrives from this publisher", why=f"for {longest:g} s"))
         except TouchlineError as error:
             self._failed(error)
         except asyncio.CancelledError:
@@ -370,21 +374,17 @@ class Publisher:
             self._error = Unavailable("this stream cannot be read now", why=type(error).__name__)
             self._gone(str(self._error))
         finally:
-            watch.cancel()
             self._done.set()
 
     async def _take(self, message: Message, data: bytes) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
+        self._wait_for_part()
         if self._error is None:
             await self._streams.take(self._stream, self._meter, message, data)
 
-    async def _watch(self) -> None:
-        """One who sends, and of whom nothing can be shown."""
-        loop, longest = asyncio.get_running_loop(), self._streams.settings.stall_time.total_seconds()
-        self._heard_at = loop.time()
-        while (left := self._heard_at + longest - loop.time()) > 0:
-            await asyncio.sleep(left)
-        self.hang_up(DeadlineExceeded("no video arrives from this publisher", why=f"for {longest:g} s"))
+    def _wait_for_part(self) -> None:
+        """One who sends, and of whom nothing can be shown, is not waited for without end."""
+        longest = self._streams.settings.stall_time.total_seconds()
+        self._stall.reschedule(asyncio.get_running_loop().time() + longest)
 
     def _failed(self, error: TouchlineError) -> None:
         self._error = self._error or error

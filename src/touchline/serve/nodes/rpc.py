@@ -191,7 +191,9 @@ class NodesServicer:
                 outgoing.put_nowait(to_command(command))
             if known := dict(live):
                 current = await self._sessions.current(line.node_id)
-                _stop([place for session, place in known.items() if session not in current and session in live], outgoing)
+                _stop(
+                    [place for session, place in known.items() if session not in current and session in live], outgoing
+                )
             await wakeup.wait(LOOK_AGAIN)
 
     async def _next(self, messages: AsyncIterator[pb.NodeMessage]) -> pb.NodeMessage | None:
@@ -219,7 +221,8 @@ class NodesServicer:
 
 def from_registration(message: pb.NodeRegistration) -> NodeIdentity:
     instance_id = from_id(message.instance_id, "instance_id")
-    return NodeIdentity(message.node_id, message.base_url, message.version, instance_id, message.locality)
+    named = message.node_id, message.base_url, message.version, instance_id, message.locality
+    return NodeIdentity(*named, tuple(message.publish_urls))
 
 
 def from_storage(message: pb.NodeStorage) -> StorageReport:

@@ -28,6 +28,7 @@ class NodeIdentity:
     version: str
     instance_id: UUID  # of its folder
     locality: str = ""
+    publish_urls: tuple[str, ...] = ()  # where encoders publish to
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,12 @@ class Node:
     registered_at: datetime
     last_seen_at: datetime
     revision: int
+    publish_urls: tuple[str, ...] = ()
 
 
 LONGEST_TEXT = 255
 LONGEST_LOCALITY = 63
+MOST_URLS = 8
 _NODE_ID = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -83,6 +86,8 @@ def checked(registration: NodeIdentity) -> NodeIdentity:
     if len(registration.locality) > LONGEST_LOCALITY or not registration.locality.isprintable():
         why = f"use at most {LONGEST_LOCALITY} characters"
         raise InvalidInput("not a valid locality", field="locality", why=why)
+    if len(registration.publish_urls) > MOST_URLS or not all(map(_is_publish_url, registration.publish_urls)):
+        raise InvalidInput("not a valid address for publishers", field="publish_urls")
     return registration
 
 
@@ -105,6 +110,14 @@ def checked_storage(storage: StorageReport) -> StorageReport:
             "not a valid storage report", field="storage", why="the number of bytes must not be negative"
         )
     return storage
+
+
+def _is_publish_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return len(text) <= LONGEST_TEXT and text.isprintable() and parts.scheme in ("rtmp", "srt") and bool(parts.hostname)
 
 
 def _is_web_address(text: str) -> bool:

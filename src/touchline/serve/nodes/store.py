@@ -21,16 +21,18 @@ from touchline.platform.postgres.database import Transaction, fetch_all, fetch_o
 from .rules import Command, CommandKind, CommandOutcome, Node, NodeConnection, NodeIdentity, NodeStatus, StorageReport
 
 COLUMNS: LiteralString = """node_id, instance_id, base_url, version, locality, status, trouble, budget_bytes,
-       used_bytes, free_bytes, load, inventory_at, inventory_refusal, registered_at, last_seen_at, revision"""
+       used_bytes, free_bytes, load, inventory_at, inventory_refusal, registered_at, last_seen_at, revision,
+       publish_urls"""
 
 REGISTER: LiteralString = """
-INSERT INTO serve.nodes (node_id, instance_id, connection_id, base_url, version, locality, status, registered_at,
-                         last_seen_at)
-VALUES (%(node_id)s, %(instance_id)s, %(connection_id)s, %(base_url)s, %(version)s, %(locality)s, 'present', %(now)s,
-        %(now)s)
+INSERT INTO serve.nodes (node_id, instance_id, connection_id, base_url, version, locality, publish_urls, status,
+                         registered_at, last_seen_at)
+VALUES (%(node_id)s, %(instance_id)s, %(connection_id)s, %(base_url)s, %(version)s, %(locality)s,
+        %(publish_urls)s, 'present', %(now)s, %(now)s)
 ON CONFLICT (node_id) DO UPDATE
    SET instance_id = excluded.instance_id, connection_id = excluded.connection_id, base_url = excluded.base_url,
-       version = excluded.version, locality = excluded.locality, status = 'present',
+       version = excluded.version, locality = excluded.locality, publish_urls = excluded.publish_urls,
+       status = 'present',
        last_seen_at = excluded.last_seen_at, revision = nodes.revision + 1
 """
 SEEN: LiteralString = """
@@ -79,6 +81,7 @@ class NodeStore:
         values = {"connection_id": line.connection_id, "now": now, "node_id": registration.node_id}
         values |= {"base_url": registration.base_url, "version": registration.version}
         values |= {"instance_id": registration.instance_id, "locality": registration.locality}
+        values |= {"publish_urls": list(registration.publish_urls)}
         await self._connection.execute(REGISTER, values)
 
     async def find(self, node_id: str) -> Node | None:
@@ -121,8 +124,8 @@ class NodeStore:
         return (await self._connection.execute(query, named)).rowcount == 1
 
 
-def _node(*, status: str, **columns: Any) -> Node:
-    return Node(status=NodeStatus(status), **columns)
+def _node(*, status: str, publish_urls: list[str], **columns: Any) -> Node:
+    return Node(status=NodeStatus(status), publish_urls=tuple(publish_urls), **columns)
 
 
 # --- Commands.

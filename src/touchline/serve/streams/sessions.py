@@ -1,7 +1,8 @@
-"""Who publishes which stream, at which node: what the artifacts role answers to nodes, and what it makes of their reports.
+"""Who publishes which stream, at which node: what the artifacts role answers to nodes, and what their reports change.
 
-Invariants: a session is the stream's, or it is nobody's: whoever reports another one is told to stop. Each change and its
-event are one transaction. A node that fell silent loses its sessions, and gets one back if nobody has taken its place.
+Invariants: a session is the stream's, or it is nobody's: whoever reports another one is told to stop. Each change and
+its event are one transaction. A node that fell silent loses its sessions, and gets one back if nobody has taken its
+place.
 """
 
 from __future__ import annotations
@@ -13,13 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from touchline.contracts.events import Payload
-from touchline.contracts.events.streams import (
-    StreamEnded,
-    StreamInterrupted,
-    StreamLive,
-    StreamPlayable,
-    StreamResumed,
-)
+from touchline.contracts.events.streams import StreamEnded, StreamInterrupted, StreamLive, StreamPlayable, StreamResumed
 from touchline.contracts.registry import LiveHealth, LiveSession, Stream
 from touchline.kernel import Clock, Conflict, InternalName, TenantId
 from touchline.platform.postgres.database import Database, Transaction
@@ -28,15 +23,7 @@ from touchline.serve.playback.suspension import SuspendedTenants
 from touchline.serve.settings import ServeSettings
 
 from . import rules
-from .store import (
-    SessionPlace,
-    SessionReport,
-    SessionRow,
-    StreamStore,
-    find_key,
-    sessions_at,
-    silent_sessions,
-)
+from .store import SessionPlace, SessionReport, SessionRow, StreamStore, find_key, sessions_at, silent_sessions
 
 MOST_AT_ONCE = 500
 NODE_LOST = "node_lost"
@@ -92,9 +79,7 @@ def session_for(stream: Stream, asked: Publishing) -> UUID:
 
 
 class StreamSessions:
-    def __init__(
-        self, database: Database, settings: ServeSettings, clock: Clock, suspended: SuspendedTenants
-    ) -> None:
+    def __init__(self, database: Database, settings: ServeSettings, clock: Clock, suspended: SuspendedTenants) -> None:
         self._database = database
         self._settings = settings
         self._clock = clock
@@ -124,11 +109,7 @@ class StreamSessions:
 
     async def reported(self, reports: Sequence[ReportedStream]) -> Sequence[SessionPlace]:
         """Those that the node is to stop."""
-        stale: list[SessionPlace] = []
-        for report in reports[:MOST_AT_ONCE]:
-            if not await self._taken(report):
-                stale.append(report.place)
-        return stale
+        return [report.place for report in reports[:MOST_AT_ONCE] if not await self._taken(report)]
 
     async def current(self, node_id: str) -> frozenset[UUID]:
         """The sessions that are the node's."""
@@ -236,4 +217,3 @@ def _names(place: SessionPlace) -> dict[str, Any]:
 
 def _announce(transaction: Transaction, event: Payload, revision: int) -> None:
     transaction.announce(event, revision=revision)
-

@@ -16,15 +16,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
-from touchline.contracts.registry import (
-    LiveHealth,
-    LiveSession,
-    NewStream,
-    RowKey,
-    RowWindow,
-    Stream,
-    StreamChange,
-)
+from touchline.contracts.registry import LiveHealth, LiveSession, NewStream, RowKey, RowWindow, Stream, StreamChange
 from touchline.kernel import TenantId
 from touchline.platform.postgres.database import Transaction, fetch_all, fetch_one
 from touchline.serve.registry.store import AFTER, BEFORE, Counted, after, before

@@ -1,0 +1,125 @@
+"""Live streams through a real node: ffmpeg publishes by RTMP, the artifacts role says who may, players get HLS."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import av
+import pytest
+
+from tests.support.clickhouse_owner import free_port
+from tests.support.nodes import Answer, NodeLab, NodeProcess, node_lab
+from touchline.contracts.registry import NewStream, Stream, StreamChange, StreamWithKey
+from touchline.kernel import PlaybackId, SystemClock
+from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.rpc.server import RpcServer
+from touchline.platform.settings import RpcSettings
+from touchline.serve.composition import add_services
+from touchline.serve.playback.tokens import Grant, MediaTokens
+
+from .conftest import RPC, SECRET, World
+from .ingest.publishers import Publisher, publisher
+
+PATIENCE_S = 60.0
+SEGMENT = re.compile(r"^segment_\d+\.m4s$", re.MULTILINE)
+
+
+@dataclass
+class LiveSite:
+    world: World
+    lab: NodeLab
+    port: int
+    rtmp_ports: dict[str, int] = field(default_factory=dict[str, int])
+
+    async def node(self, node_id: str = "node-1", **settings: str) -> NodeProcess:
+        """Ready, with settings as in the environment, without their prefix."""
+        node = self.lab.node(node_id)
+        self.rtmp_ports[node_id] = free_port()
+        own = {"PUBLISH_RTMP_PORT": str(self.rtmp_ports[node_id]), "LIVE_POSTER_INTERVAL": "1s", **settings}
+        node.environment = {**node.environment, **{f"TOUCHLINE_{name}": value for name, value in own.items()}}
+        node.start()
+        await asyncio.to_thread(node.wait_until_ready)
+        return node
+
+    async def stream(self, **more: Any) -> StreamWithKey:
+        return await self.world.registry.create_stream(self.world.ours, NewStream(uuid4().hex, "The derby", **more))
+
+    async def row(self, stream: Stream) -> Stream:
+        [found] = await self.world.registry.streams(self.world.ours, [stream.id])
+        return found
+
+    async def until(self, stream: Stream, wanted: Callable[[Stream], bool]) -> Stream:
+        async with asyncio.timeout(PATIENCE_S):
+            while not wanted(found := await self.row(stream)):
+                await asyncio.sleep(0.02)
+        return found
+
+    def url(self, key: str | None, node_id: str = "node-1") -> str:
+        return f"rtmp://127.0.0.1:{self.rtmp_ports[node_id]}/live/{key}"
+
+    def path(self, stream: Stream, name: str) -> str:
+        until = SystemClock().now() + timedelta(hours=1)
+        grant = Grant(self.world.ours.tenant_id, PlaybackId(stream.playback_id), stream.artifact_hash, until)
+        return f"/media/{MediaTokens(SECRET).sign(grant)}/{stream.artifact_hash}/{name}"
+
+    async def get(self, node: NodeProcess, stream: Stream, name: str) -> Answer:
+        return await asyncio.to_thread(node.get, self.path(stream, name))
+
+    async def events(self, stream: Stream) -> list[str]:
+        async with self.world.environment.database.system("test: read events") as transaction:
+            query = "SELECT type FROM platform.event_inbox WHERE key = %s ORDER BY sequence"
+            cursor = await transaction.connection.execute(query, (f"stream:{stream.id}",))
+            return [row[0].removeprefix("stream.") for row in await cursor.fetchall()]
+
+    @asynccontextmanager
+    async def artifacts_role(self) -> AsyncGenerator[None]:
+        settings = RpcSettings(port=self.port, stop_grace=timedelta(0), deadline=timedelta(minutes=1))
+        async with RpcServer(SECRET, settings) as server:
+            add_services(server, self.world.parts)
+            await server.start()
+            yield
+
+
+@pytest.fixture
+async def site(world: World, bucket: ObjectsEndpoint, tmp_path: Path) -> AsyncGenerator[LiveSite]:
+    port = free_port()
+    with node_lab(tmp_path / "nodes", f"127.0.0.1:{port}", SECRET, bucket) as lab:
+        site = LiveSite(world, lab, port)
+        async with site.artifacts_role():
+            yield site
+
+
+def frames(data: bytes) -> dict[str, int]:
+    counts = {"video": 0, "audio": 0}
+    for kind in counts:
+        with av.open(BytesIO(data), "r") as container:
+            counts[kind] = sum(1 for _ in container.decode(**{kind: 0}))
+    return counts
+
+
+async def test_what_is_published_can_be_played(site: LiveSite) -> None:
+    node, made = await site.node(), await site.stream()
+    async with publisher(site.url(made.key), "flv", seconds=6) as encoder:
+        assert (await encoder.ended()).code == 0
+    stream = await site.until(made.stream, lambda row: bool(row.live and row.live.broken_at))
+    assert stream.live
+    assert stream.live.node_id == "node-1"
+    master = await site.get(node, stream, "index.m3u8")
+    assert (master.status_code, "live.m3u8" in master.content.decode()) == (200, True), master.content
+    text = (await site.get(node, stream, "live.m3u8")).content.decode()
+    names = SEGMENT.findall(text)
+    [init] = re.findall(r'#EXT-X-MAP:URI="(init_\d+\.mp4)"', text)
+    media = [(await site.get(node, stream, name)).content for name in (init, *names)]
+    assert frames(b"".join(media)) == {"video": 150, "audio": pytest.approx(258, abs=3)}
+    assert "#EXT-X-PROGRAM-DATE-TIME:" in text
+    assert (await site.get(node, stream, "poster.jpg")).content.startswith(b"\xff\xd8")
+    assert await site.events(stream) == ["created", "live", "playable", "interrupted"]
