@@ -75,6 +75,7 @@ ALLOWED = {
         "find artifacts whose original should be there",
         "sample artifacts whose files should be there",
     },
+    "serve/streams/sessions.py": {"find live streams whose node is silent", "find the live streams of a node"},
     "serve/tiers/passes.py": {
         "find commands that are overdue",
         "find copies of deleted artifacts",

@@ -90,7 +90,8 @@ class RecordingState:
 
 @dataclass(frozen=True, slots=True)
 class ViewerEndpoint:
-    """What a viewer needs to play an artifact. Keys, not addresses: the gateway decides who may fetch them."""
+    """What a viewer needs to play an artifact or a live stream. Keys, not addresses: the gateway decides who may fetch
+    them."""
 
     artifact_hash: ArtifactHash
     tenant_id: TenantId
@@ -100,13 +101,18 @@ class ViewerEndpoint:
     title: str
     duration_ms: int | None
     clip_key: str  # the file of a clip, to download as a whole; empty for everything else
-    artifact_type: ArtifactType
+    artifact_type: ArtifactType | None  # none: a stream, which is live
     status: ArtifactStatus
     width: int | None
     height: int | None
     size_bytes: int | None
     created_at: datetime
-    nodes: tuple[ViewerNode, ...] = ()  # that have a copy of it and are healthy, the best one first
+    nodes: tuple[ViewerNode, ...] = ()  # that have it and are healthy, the best one first
+
+    @property
+    def is_live(self) -> bool:
+        """Its media are at its node, and nowhere in the object store. Its hash is that of the stream."""
+        return self.artifact_type is None
 
 
 class ArtifactClient(Protocol):

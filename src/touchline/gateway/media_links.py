@@ -30,6 +30,7 @@ from uuid import UUID
 
 from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint, ViewerNode
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
+from touchline.contracts.events.streams import StreamDeleted, StreamEnded, StreamLive, StreamResumed, StreamUpdated
 from touchline.contracts.playback import PlaybackClient, SharedArtifact
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, Clock, NotFound, PlaybackId, TenantId, TouchlineError, Unavailable, video_id
@@ -308,7 +309,11 @@ class EndpointCache:
 
 # --- Invalidation: follows the event log, so that what was deleted stops playing and a new title shows at once.
 
-TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type, ArtifactRenamed.event_type})
+ARTIFACT_TYPES = frozenset({ArtifactLifecycle.event_type, ArtifactRegistered.event_type, ArtifactRenamed.event_type})
+STREAM_TYPES = frozenset(
+    {each.event_type for each in (StreamUpdated, StreamDeleted, StreamLive, StreamResumed, StreamEnded)}
+)  # another node may have it now
+TYPES = ARTIFACT_TYPES | STREAM_TYPES
 BATCH = 500
 RETRY_AFTER = timedelta(milliseconds=200)
 logger = logging.getLogger(__name__)
@@ -337,5 +342,6 @@ class EndpointCacheFollower:
     async def _step(self, position: int) -> int:
         batch = await self._source.read(position, BATCH, TYPES)
         for event in batch.events:
-            self._places.forget(event.data["artifact_hash"])
+            of_stream = event.type in STREAM_TYPES
+            self._places.forget(UUID(event.data["stream_id"]).hex if of_stream else event.data["artifact_hash"])
         return batch.reached

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from io import BytesIO
@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.clickhouse_owner import free_port
 from tests.support.nodes import Answer, NodeLab, NodeProcess, node_lab
-from touchline.contracts.registry import NewStream, Stream, StreamChange, StreamWithKey
+from touchline.contracts.registry import NewStream, Stream, StreamWithKey
 from touchline.kernel import PlaybackId, SystemClock
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.rpc.server import RpcServer
@@ -26,8 +26,8 @@ from touchline.platform.settings import RpcSettings
 from touchline.serve.composition import add_services
 from touchline.serve.playback.tokens import Grant, MediaTokens
 
-from .conftest import RPC, SECRET, World
-from .ingest.publishers import Publisher, publisher
+from .conftest import SECRET, World
+from .ingest.publishers import publisher
 
 PATIENCE_S = 60.0
 SEGMENT = re.compile(r"^segment_\d+\.m4s$", re.MULTILINE)

@@ -24,6 +24,7 @@ from .context import Info
 from .serve import find_endpoint
 
 HLS = "hls"
+LIVE = "live"
 
 # --- Endpoints.
 
@@ -42,7 +43,7 @@ class ViewerEndpoint:
 class PlaybackMetadata:
     artifact_hash: str
     playback_id: str
-    content_type: str = strawberry.field(description="upload, clip or dvr.")
+    content_type: str = strawberry.field(description="upload, clip, dvr or live.")
     status: str
     title: str
     duration_ms: float | None
@@ -97,7 +98,7 @@ def _metadata(found: Resolved, gateway_url: str, poster: Link | None) -> Playbac
     return PlaybackMetadata(
         artifact_hash=found.artifact_hash,
         playback_id=found.playback_id,
-        content_type=found.artifact_type,
+        content_type=found.artifact_type or LIVE,
         status=found.status,
         title=found.title,
         duration_ms=found.duration_ms,

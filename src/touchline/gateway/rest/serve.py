@@ -61,6 +61,7 @@ from touchline.serve.playback.rules import no_such_link
 from touchline.serve.playback.tokens import Grant
 
 from .callers import RESPONSES, CurrentPrincipal, RequestBody, problem, request_id_of
+from .live_media import live_file
 
 clip_router = APIRouter(tags=["clips"], responses=RESPONSES)
 FIELDS = {"source_hash": "video_id", "artifact_hash": "video_id", "start_ms": "t_start", "end_ms": "t_end"}
@@ -126,13 +127,13 @@ async def media_file(
     if b"%" in request.scope.get("raw_path", b""):
         raise no_such_file()  # none of our names needs it, and a slash or a dot could hide behind it
     try:
-        viewable = await media.places.find(grant.playback_id)
+        viewable = await _granted(media, grant)
     except NotFound:
         if elsewhere := await _elsewhere(gateway, grant, name):
             return elsewhere
         raise
-    if (viewable.artifact_hash, viewable.tenant_id) != (grant.artifact_hash, grant.tenant_id):
-        raise no_such_file()
+    if viewable.is_live:
+        return await live_file(request, media, grant, viewable, name)
     if name == MANIFEST:
         await start_playback(gateway.graphql.sources, viewable)
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
@@ -147,6 +148,13 @@ async def media_file(
         if name not in {MANIFEST, POSTER, CLIP}:
             raise no_such_file() from error  # the store's words name its key
         return problem(file_is_gone(), request_id_of(request), GONE)  # it should be there, and no new address helps
+
+
+async def _granted(media: MediaAccess, grant: Grant) -> ViewerEndpoint:
+    found = await media.places.find(grant.playback_id)
+    if (found.artifact_hash, found.tenant_id) != (grant.artifact_hash, grant.tenant_id):
+        raise no_such_file()
+    return found
 
 
 async def _elsewhere(gateway: GatewayComposition, grant: Grant, name: str) -> Response | None:

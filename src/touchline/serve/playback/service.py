@@ -14,6 +14,7 @@ from touchline.contracts.artifacts import ArtifactStatus, ViewerEndpoint, Viewer
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.events.playback import ShareLinkCreated, ShareLinkRevoked
 from touchline.contracts.playback import CreatedShareLink, SharedArtifact, ShareLink
+from touchline.contracts.registry import Stream
 from touchline.kernel import (
     ArtifactHash,
     Clock,
@@ -34,11 +35,15 @@ from touchline.platform.rpc.calls import answering, require
 from touchline.serve.artifacts.rules import Artifact, unknown
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT
+from touchline.serve.nodes.rules import Node, NodeStatus
+from touchline.serve.nodes.store import NodeStore
 from touchline.serve.registry.store import RegistryStore, find_playback_id
 from touchline.serve.settings import ServeSettings
+from touchline.serve.streams.store import StreamStore
 from touchline.serve.tiers.queries import CopyPlace, copies_of
 
 from . import rules
+from .files import POSTER
 from .store import NewShareLink, ShareLinkStore, find_share_link
 
 MOST_LISTED = 500
@@ -60,12 +65,40 @@ class PlaybackService:
             if place is None:
                 raise _nothing_behind()
             await transaction.enter_tenant(place.tenant_id)
+            if stream := await StreamStore(transaction).find(UUID(hex=place.artifact_hash)):
+                node = await NodeStore(transaction.connection).find(stream.live.node_id) if stream.live else None
+                return live_endpoint(place.tenant_id, stream, node)
             artifact = await ArtifactStore(transaction).find(place.artifact_hash)
             words = await RegistryStore(transaction).words(place.artifact_hash)
             nodes = await copies_of(transaction, place.artifact_hash)
         if artifact is None or words is None:
             raise _nothing_behind()
         return _endpoint(playback_id, artifact, words.title, nodes)
+
+
+def live_endpoint(tenant_id: TenantId, stream: Stream, node: Node | None) -> ViewerEndpoint:
+    """A stream is at one node, which the gateway stands behind. Conflict: it is not live."""
+    live = stream.live
+    if live is None or node is None or node.status is not NodeStatus.PRESENT:
+        hint = "Ask again when its publisher is back."
+        raise Conflict("this stream is not live", why=stream.live_problem or "nobody publishes it now", hint=hint)
+    return ViewerEndpoint(
+        artifact_hash=stream.artifact_hash,
+        tenant_id=tenant_id,
+        playback_id=stream.playback_id,
+        manifest_key="",
+        poster_key=POSTER,
+        title=stream.title,
+        duration_ms=None,
+        clip_key="",
+        artifact_type=None,
+        status=ArtifactStatus.READY if live.playable_at else ArtifactStatus.STARTING,
+        width=live.health.width if live.health else None,
+        height=live.health.height if live.health else None,
+        size_bytes=None,
+        created_at=live.since,
+        nodes=(ViewerNode(node.node_id, node.base_url),),
+    )
 
 
 def _endpoint(playback_id: PlaybackId, artifact: Artifact, title: str, nodes: Sequence[CopyPlace]) -> ViewerEndpoint:
