@@ -23,6 +23,7 @@ from psycopg import Connection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
+from tests.support.clickhouse_owner import free_port
 from tests.support.installation import Installation, temporary_installation
 from tests.support.stack import ROOT
 from touchline.platform.objects.store import ObjectStore
@@ -33,7 +34,10 @@ from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"
 TIMEOUT_S = 60.0  # a busy machine is no finding
+RTMP_PORT = free_port()  # several products may start at once, and each would like the usual one
 ENVIRONMENT = {
+    "TOUCHLINE_PUBLISH_RTMP_PORT": str(RTMP_PORT),
+    "TOUCHLINE_LIVE_POSTER_INTERVAL": "1s",
     "TOUCHLINE_STACK_OBJECTS_VOLUME_SIZE": "64MiB",
     "TOUCHLINE_SERVE_LARGEST_UPLOAD": "100MiB",
     "TOUCHLINE_PROCESS_SAMPLE_FPS": "2",  # every upload is read, and others wait for it

@@ -31,7 +31,7 @@ from tests.support.wait import eventually
 from touchline.platform.stack import objects
 from touchline.platform.stack.folder import read_ports
 
-from .product import Product
+from .product import RTMP_PORT, Product
 
 SCRAM = 10
 NOWHERE = {
@@ -52,7 +52,7 @@ WEED_PATHS = (
 @pytest.fixture(scope="module")
 def ports(product: Product) -> Generator[dict[str, int]]:
     """Of all roles. They are asked for their health until they answer, by the supervisor's own paths."""
-    found = dict(read_ports(product.installation.folder.ports))
+    found = {**read_ports(product.installation.folder.ports), "rtmp": RTMP_PORT}
     with ExitStack() as stack:
         for role, path in (("browser", "/health"), ("watch", "/health/live")):
             stack.enter_context(_running(product, role))
@@ -152,6 +152,13 @@ def test_a_node_sends_nothing_without_a_token(ports: dict[str, int]) -> None:
     tried = ("/", "/media/", "/media/x/y/z", f"/media/{'A' * 98}/{'0' * 32}/index.m3u8", "/media/../../etc/passwd")
     knocks = [get(ports["node"], path) for path in tried]
     knocks += [post(ports["node"], path) for path in (*tried, "/health/ready")]
+    assert [knock for knock, answer in answered(knocks) if not is_closed(answer)] == []
+
+
+def test_a_publisher_without_a_key_is_hung_up_on(ports: dict[str, int]) -> None:
+    """Neither the handshake nor a page's request gets anything from it; a wrong key is tried in test_live."""
+    knocks = [get(ports["rtmp"], path) for path in ("/", "/live", "/metrics")]
+    knocks += [post(ports["rtmp"], "/live"), {"way": "http2", "port": ports["rtmp"]}]
     assert [knock for knock, answer in answered(knocks) if not is_closed(answer)] == []
 
 

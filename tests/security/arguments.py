@@ -127,6 +127,7 @@ ACROSS_TENANTS = {
 }
 WITHOUT_TENANT = {
     "Nodes.Connect": "a node serves all tenants; it knows the cluster's secret and carries no tenant",
+    "Nodes.AuthorizePublisher": "a publisher has nothing but the key of a stream, which says whose it is",
 }
 
 

@@ -19,7 +19,7 @@ WEED_SIDES = ("objects_master", "objects_volume", "objects_filer")
 # Temporal's development server knows no secrets: `doctor` says so. Pages of strangers it must refuse all the same.
 TEMPORAL = ("temporal", "temporal_http", "temporal_metrics")
 STACK_DOORS = frozenset(
-    {"postgres", "objects", "objects_grpc", "clickhouse", "gateway", "rpc", "worker", "node", *TEMPORAL}
+    {"postgres", "objects", "objects_grpc", "clickhouse", "gateway", "rpc", "worker", "node", "rtmp", *TEMPORAL}
     | {f"{side}{kind}" for side in WEED_SIDES for kind in ("", "_grpc")}
 )
 WATCH_DOORS = ("watch", "browser")

@@ -397,6 +397,10 @@ class RegistryClient(Protocol):
 
     async def listed_streams(self, caller: Principal, window: RowWindow = FIRST) -> StreamPage: ...
 
+    async def publish_urls(self, caller: Principal) -> Sequence[str]:
+        """Where encoders publish to, with the key of a stream: of the nodes that are there."""
+        ...
+
     async def resolve_stream_key(self, key: str) -> StreamOwner:
         """For nodes: whoever publishes has nothing but the key."""
         ...

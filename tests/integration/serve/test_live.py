@@ -18,8 +18,8 @@ import pytest
 
 from tests.support.clickhouse_owner import free_port
 from tests.support.nodes import Answer, NodeLab, NodeProcess, node_lab
-from touchline.contracts.registry import NewStream, Stream, StreamWithKey
-from touchline.kernel import PlaybackId, SystemClock
+from touchline.contracts.registry import NewStream, Stream, StreamChange, StreamWithKey
+from touchline.kernel import Conflict, PlaybackId, SystemClock
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.settings import RpcSettings
@@ -27,7 +27,7 @@ from touchline.serve.composition import add_services
 from touchline.serve.playback.tokens import Grant, MediaTokens
 
 from .conftest import SECRET, World
-from .ingest.publishers import publisher
+from .ingest.publishers import VIDEO, publisher
 
 PATIENCE_S = 60.0
 SEGMENT = re.compile(r"^segment_\d+\.m4s$", re.MULTILINE)
@@ -123,3 +123,103 @@ async def test_what_is_published_can_be_played(site: LiveSite) -> None:
     assert "#EXT-X-PROGRAM-DATE-TIME:" in text
     assert (await site.get(node, stream, "poster.jpg")).content.startswith(b"\xff\xd8")
     assert await site.events(stream) == ["created", "live", "playable", "interrupted"]
+
+
+async def test_who_may_publish(site: LiveSite) -> None:
+    """A wrong key, a second publisher, a key that is taken away from a publisher, and a stream that is suspended."""
+    await site.node()
+    made = await site.stream()
+    async with publisher(site.url("tlk_" + 43 * "x"), "flv") as stranger:
+        assert (await stranger.ended()).code != 0
+    assert not (await site.row(made.stream)).live
+    async with publisher(site.url(made.key), "flv", seconds=None) as encoder:
+        await site.until(made.stream, lambda row: row.live is not None)
+        async with publisher(site.url(made.key), "flv") as second:
+            assert (await second.ended()).code != 0
+        assert encoder.process.returncode is None
+        rotated = await site.world.registry.rotate_stream_key(site.world.ours, made.stream.id)
+        assert (await encoder.ended()).code != 0
+    async with publisher(site.url(made.key), "flv") as former:
+        assert (await former.ended()).code != 0
+    async with publisher(site.url(rotated.key), "flv", seconds=None) as encoder:
+        await site.until(made.stream, lambda row: row.live is not None)
+        await site.world.registry.update_stream(site.world.ours, made.stream.id, StreamChange(suspended=True))
+        assert (await encoder.ended()).code != 0
+    assert not (await site.row(made.stream)).live
+    told = [each for each in await site.events(made.stream) if each != "playable"]
+    assert told == ["created", "live", "key_rotated", "ended", "live", "updated", "ended"]
+
+
+RARE_KEYFRAMES = (*VIDEO[:-1], "1000")
+OTHER_CODEC = ("-f", "lavfi", "-i", "testsrc2=size=320x180:rate=25", "-c:v", "flv1")
+
+
+@pytest.mark.parametrize(
+    ("video", "seconds", "why"), [(RARE_KEYFRAMES, 20, "more than 10 s apart"), (OTHER_CODEC, 4, "H.264")]
+)
+async def test_what_cannot_be_shown_is_refused_and_says_why(
+    site: LiveSite, video: tuple[str, ...], seconds: int, why: str
+) -> None:
+    node, made = await site.node(), await site.stream()
+    async with publisher(site.url(made.key), "flv", seconds=seconds, video=video) as encoder:
+        await encoder.ended()
+    found = await site.until(made.stream, lambda row: bool(row.live_problem))
+    assert why in found.live_problem
+    assert found.live is None
+    assert why in node.log
+    assert str(made.key) not in node.log
+
+
+async def test_a_publisher_that_comes_back_goes_on_in_its_session(site: LiveSite) -> None:
+    node, made = await site.node(), await site.stream()
+    async with publisher(site.url(made.key), "flv", seconds=4) as encoder:
+        await encoder.ended()
+    first = (await site.until(made.stream, lambda row: bool(row.live and row.live.broken_at))).live
+    async with publisher(site.url(made.key), "flv", seconds=4) as encoder:
+        await encoder.ended()
+        await site.until(made.stream, lambda row: bool(row.live and row.live.broken_at is None))
+    last = (await site.until(made.stream, lambda row: bool(row.live and row.live.broken_at))).live
+    assert first
+    assert last
+    assert (last.session_id, last.since) == (first.session_id, first.since)
+    assert last.health
+    assert (last.health.width, last.health.height) == (320, 180)
+    assert last.health.keyframe_gap_ms == 1000
+    text = (await site.get(node, made.stream, "live.m3u8")).content.decode()
+    assert text.count("#EXT-X-DISCONTINUITY\n") == 1
+    assert len(SEGMENT.findall(text)) == 4
+    numbers = [int(name.split("_")[1].split(".")[0]) for name in SEGMENT.findall(text)]
+    assert numbers == list(range(numbers[0], numbers[0] + 4))
+    playback = await site.world.artifacts.resolve_viewer_endpoint(made.stream.playback_id)
+    assert playback.is_live
+    assert [(each.node_id, each.base_url) for each in playback.nodes] == [("node-1", node.url)]
+    assert "resumed" in await site.events(made.stream)
+
+
+async def test_a_stream_comes_back_where_its_publisher_does(site: LiveSite) -> None:
+    """Its node dies: that is seen within 20 s, and the other node gets it."""
+    first, made = await site.node("node-1"), await site.stream()
+    await site.node("node-2")
+    async with publisher(site.url(made.key), "flv", seconds=None):
+        await site.until(made.stream, lambda row: bool(row.live and row.live.playable_at))
+        async with publisher(site.url(made.key, "node-2"), "flv") as elsewhere:
+            assert (await elsewhere.ended()).code != 0
+        first.kill()
+    end_silent = next(
+        task for task in site.world.parts.artifact_tasks if task.name == "end live streams of silent nodes"
+    )
+    site.world.later(seconds=14)
+    await end_silent.run_pass()
+    assert (await site.row(made.stream)).live
+    site.world.later(seconds=2)
+    await end_silent.run_pass()
+    assert (await site.row(made.stream)).live is None
+    with pytest.raises(Conflict, match="not live"):
+        await site.world.artifacts.resolve_viewer_endpoint(made.stream.playback_id)
+    async with publisher(site.url(made.key, "node-2"), "flv", seconds=None):
+        found = await site.until(made.stream, lambda row: bool(row.live and row.live.playable_at))
+        assert found.live
+        assert found.live.node_id == "node-2"
+        playback = await site.world.artifacts.resolve_viewer_endpoint(made.stream.playback_id)
+        assert [each.node_id for each in playback.nodes] == ["node-2"]
+    assert (await site.events(made.stream))[:4] == ["created", "live", "playable", "ended"]

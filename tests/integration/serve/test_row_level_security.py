@@ -55,6 +55,7 @@ BY_HASH: dict[str, Asking] = {
 WITHOUT_HASH = {
     *("Registry.CreateStream", "Registry.UpdateStream", "Registry.RotateStreamKey", "Registry.DeleteStream"),
     *("Registry.GetStreams", "Registry.ListStreams", "Registry.ResolveStreamKey", "Registry.RegisterDVR"),
+    "Registry.ListPublishUrls",
     *("Registry.StartDVR", "Registry.ListDVRRequests", "Registry.GetTenantSettings", "Registry.UpdateTenantSettings"),
     "Registry.CreateUpload",
     "Registry.ListUploads",

@@ -43,7 +43,8 @@ _LIST = f"""
 query ($page: PageInput) {{ streamsConnection(page: $page) {{
   edges {{ node {{ ...Fields }} }} pageInfo {{ hasNextPage endCursor }} }} }} {_FIELDS}
 """
-_SHOW = f"query ($id: ID!) {{ stream(streamId: $id) {{ ...Fields }} }} {_FIELDS}"
+_SHOW = f"query ($id: ID!) {{ publishUrls stream(streamId: $id) {{ ...Fields }} }} {_FIELDS}"
+_PUBLISH_URLS = "query { publishUrls }"
 
 
 @commands.command()
@@ -60,8 +61,8 @@ def create(  # noqa: PLR0913, PLR0917  its options
     """Create a stream. Its key is shown once: only its hash is kept."""
     wanted = {"title": title, "description": description, "record": record}
     wanted |= {"idempotencyKey": idempotency_key or uuid4().hex}
-    made = _act(gateway_access(server, token_file, user), "createStream", _CREATE, {"input": wanted})
-    _show_key(made, as_json)
+    access = gateway_access(server, token_file, user)
+    _show_key(_act(access, "createStream", _CREATE, {"input": wanted}), _publish_urls(access), as_json)
 
 
 @commands.command(name="list")
@@ -117,7 +118,7 @@ def key(
 ) -> None:
     """Replace the key of a stream. The new key is shown once; the old one stops working at once."""
     access = gateway_access(server, token_file, user)
-    _show_key(_act(access, "rotateStreamKey", _ROTATE, {"id": stream_id}), as_json)
+    _show_key(_act(access, "rotateStreamKey", _ROTATE, {"id": stream_id}), _publish_urls(access), as_json)
 
 
 @commands.command()
@@ -152,20 +153,28 @@ async def _listed(access: Access, first: int, after: str) -> dict[str, Any]:
 
 async def _found(access: Access, stream_id: str) -> dict[str, Any]:
     async with _gateway(access, Scope.READ) as gateway:
-        stream = (await gateway.query(_SHOW, {"id": stream_id}))["stream"]
-    if stream is None:
+        found = await gateway.query(_SHOW, {"id": stream_id})
+    if found["stream"] is None:
         raise NotFound(f"there is no stream {stream_id}", hint="`touchline live list` shows all streams.")
-    return stream
+    return {**found["stream"], "publishUrls": found["publishUrls"]}
+
+
+def _publish_urls(access: Access) -> list[str]:
+    async def work() -> list[str]:
+        async with _gateway(access, Scope.READ) as gateway:
+            return (await gateway.query(_PUBLISH_URLS, {}))["publishUrls"]
+
+    return asyncio.run(work())
 
 
 def _gateway(access: Access, *scopes: Scope) -> AbstractAsyncContextManager[GatewayClient]:
     return open_gateway(access, "touchline live", *scopes)
 
 
-def _show_key(made: dict[str, Any], as_json: bool) -> None:
+def _show_key(made: dict[str, Any], publish_urls: list[str], as_json: bool) -> None:
     stream, stream_key = made["stream"], made["streamKey"]
     if as_json:
-        show_json({**stream, "streamKey": stream_key})
+        show_json({**stream, "streamKey": stream_key, "publishUrls": publish_urls})
         return
     show(f"{stream['streamId']}  {_state(stream)}  {stream['title']}")
     if stream_key is None:
@@ -173,6 +182,8 @@ def _show_key(made: dict[str, Any], as_json: bool) -> None:
         return
     show(stream_key)
     progress("Save the key now: it is not shown again.")
+    for url in publish_urls:
+        progress(f"Publish with it to {url}")
 
 
 def _show_stream(stream: dict[str, Any], as_json: bool) -> None:
@@ -180,8 +191,8 @@ def _show_stream(stream: dict[str, Any], as_json: bool) -> None:
         show_json(stream)
         return
     for name, value in stream.items():
-        if value not in (None, ""):
-            show(f"{name:14} {value}")
+        if value not in (None, "", []):
+            show(f"{name:14} {' '.join(value) if isinstance(value, list) else value}")
 
 
 def _state(stream: dict[str, Any]) -> str:

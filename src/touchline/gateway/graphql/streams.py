@@ -99,6 +99,12 @@ class StreamQueries:
         info.context.principal.require(Scope.READ)
         return await find_stream(info, stream_uuid(stream_id))
 
+    @strawberry.field(description="Where encoders publish to, with the key of a stream.")
+    async def publish_urls(self, info: Info) -> list[str]:
+        context = info.context
+        context.principal.require(Scope.READ)
+        return list(await context.composition.sources.registry.publish_urls(context.principal))
+
     @strawberry.field
     async def streams_connection(self, info: Info, page: PageInput | None = None) -> Connection[Stream]:
         """Newest first."""

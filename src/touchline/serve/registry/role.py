@@ -179,6 +179,11 @@ class RegistryRole:
             require(caller, Scope.READ)
             return await self._streams.listed(caller, window)
 
+    async def publish_urls(self, caller: Principal) -> Sequence[str]:
+        async with answering(self._deadline):
+            require(caller, Scope.READ)
+            return await self._streams.publish_urls()
+
     async def resolve_stream_key(self, key: str) -> registry.StreamOwner:
         async with answering(self._deadline):
             return await self._streams.resolve_key(key)

@@ -124,6 +124,9 @@ class RegistryServicer:
         window = messages.from_window(request.page)
         return messages.to_stream_page(await self._registry.listed_streams(call.principal, window))
 
+    async def list_publish_urls(self, request: pb.ListPublishUrlsRequest, call: RpcCall) -> pb.ListPublishUrlsResponse:
+        return pb.ListPublishUrlsResponse(urls=await self._registry.publish_urls(call.principal))
+
     async def resolve_stream_key(
         self, request: pb.ResolveStreamKeyRequest, call: RpcCall
     ) -> pb.ResolveStreamKeyResponse:
@@ -295,6 +298,10 @@ class GrpcRegistryClient:
         request = pb.ListStreamsRequest(page=messages.to_window(window))
         answer = await self._stub.call("ListStreams", request, pb.ListStreamsResponse, caller)
         return messages.from_stream_page(answer)
+
+    async def publish_urls(self, caller: Principal) -> Sequence[str]:
+        request = pb.ListPublishUrlsRequest()
+        return list((await self._stub.call("ListPublishUrls", request, pb.ListPublishUrlsResponse, caller)).urls)
 
     async def resolve_stream_key(self, key: str) -> StreamOwner:
         request = pb.ResolveStreamKeyRequest(stream_key=key)

@@ -398,6 +398,16 @@ class ListStreamsResponse(_message.Message):
     page_info: _common_pb2.PageInfo
     def __init__(self, streams: _Optional[_Iterable[_Union[Stream, _Mapping]]] = ..., page_info: _Optional[_Union[_common_pb2.PageInfo, _Mapping]] = ...) -> None: ...
 
+class ListPublishUrlsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListPublishUrlsResponse(_message.Message):
+    __slots__ = ("urls",)
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class ResolveStreamKeyRequest(_message.Message):
     __slots__ = ("stream_key",)
     STREAM_KEY_FIELD_NUMBER: _ClassVar[int]
