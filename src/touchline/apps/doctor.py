@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from touchline import __version__
 from touchline.kernel import SystemClock, TouchlineError
@@ -21,6 +22,8 @@ from touchline.platform.rpc import client as peers
 from touchline.platform.stack import doctor
 from touchline.platform.stack.part import PartKind
 from touchline.platform.stack.status import PartReport, PartState, PartStatus
+from touchline.serve.nodes.rules import is_usable
+from touchline.serve.nodes.service import NodeService
 from touchline.serve.scanner.rules import ReadSample
 from touchline.serve.scanner.service import missing_originals, sample
 
@@ -75,12 +78,17 @@ def finding_of(found: AddressReport) -> doctor.DoctorFinding:
 CHECK = "sandbox"
 FILES = "files"
 TASKS = "tasks"
+PUBLISH = "publish"
+RTMP_PORT = 1935
+ANSWER_S = 3.0
 
 
 async def examine(loaded: Loaded) -> list[doctor.DoctorFinding]:
     stack = up.stack(loaded, report=lambda line: None, greet=lambda line: None)
     found = await doctor.run_checks(stack)
-    files = [await examine_files(loaded), await examine_tasks(loaded)] if _has_servers(found) else []
+    files: list[doctor.DoctorFinding] = []
+    if _has_servers(found):
+        files = [await examine_files(loaded), await examine_tasks(loaded), await examine_publishing(loaded)]
     roles = [finding_of(each) for each in await ask_addresses(loaded)]
     return [*found, *files, *roles, await examine_isolation(loaded.settings.media)]
 
@@ -133,6 +141,43 @@ def tasks_finding(tasks: Sequence[PeriodicTaskStatus]) -> doctor.DoctorFinding:
         return doctor.DoctorFinding(TASKS, doctor.FindingLevel.OK, f"{len(tasks)} periodic tasks run as planned")
     fix = "`touchline tasks` lists them, `touchline retention run --dry-run` what would be deleted. Check the clock."
     return doctor.DoctorFinding(TASKS, doctor.FindingLevel.WARN, "periodic tasks need attention", "; ".join(told), fix)
+
+
+async def examine_publishing(loaded: Loaded) -> doctor.DoctorFinding:
+    """Whether encoders reach the nodes."""
+    try:
+        async with wiring.open_database(loaded) as database:
+            nodes = await NodeService(database, loaded.settings.serve, SystemClock()).listed()
+    except TouchlineError as error:
+        return doctor.DoctorFinding(PUBLISH, doctor.FindingLevel.FAIL, error.what, error.why, error.hint)
+    urls = [url for node in nodes if is_usable(node) for url in node.publish_urls]
+    answers = await asyncio.gather(*map(_takes_connections, urls))
+    return publish_finding(urls, [url for url, answered in zip(urls, answers, strict=True) if not answered])
+
+
+def publish_finding(urls: Sequence[str], silent: Sequence[str]) -> doctor.DoctorFinding:
+    if not urls:
+        fix = "Start a node: `touchline up` runs one. `touchline nodes list` shows what is wrong with the others."
+        return doctor.DoctorFinding(PUBLISH, doctor.FindingLevel.WARN, "no node takes live streams", "", fix)
+    if silent:
+        fix = "Check `publish.host`, `publish.rtmp_port` and the firewall of the node."
+        why = f"{', '.join(silent)} cannot be reached from here"
+        return doctor.DoctorFinding(PUBLISH, doctor.FindingLevel.WARN, "encoders cannot reach every node", why, fix)
+    return doctor.DoctorFinding(PUBLISH, doctor.FindingLevel.OK, f"encoders publish to {', '.join(urls)}")
+
+
+async def _takes_connections(url: str) -> bool:
+    """Whether somebody listens there; what by UDP is spoken does not say."""
+    parts = urlsplit(url)
+    if parts.scheme != "rtmp":
+        return True
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or RTMP_PORT)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
 
 
 async def examine_isolation(settings: MediaSettings) -> doctor.DoctorFinding:

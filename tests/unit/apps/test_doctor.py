@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from touchline.apps.doctor import tasks_finding
+from touchline.apps.doctor import publish_finding, tasks_finding
 from touchline.platform.periodic.store import PeriodicTaskStatus
 from touchline.platform.stack.doctor import FindingLevel
 
@@ -29,3 +29,22 @@ def test_periodic_work_that_fails_or_is_held_back_is_a_finding(
     finding = tasks_finding([TASK, task])
     assert finding.level is level
     assert why in finding.why
+
+
+HERE, THERE = "rtmp://127.0.0.1/live", "rtmp://node-2.example.org/live"
+
+
+@pytest.mark.parametrize(
+    ("urls", "silent", "level", "said"),
+    [
+        ([HERE, THERE], [], FindingLevel.OK, THERE),
+        ([HERE, THERE], [THERE], FindingLevel.WARN, THERE),
+        ([], [], FindingLevel.WARN, "no node takes live streams"),
+    ],
+)
+def test_where_encoders_publish_to_is_a_finding(
+    urls: list[str], silent: list[str], level: FindingLevel, said: str
+) -> None:
+    finding = publish_finding(urls, silent)
+    assert finding.level is level
+    assert said in f"{finding.what} {finding.why}"
