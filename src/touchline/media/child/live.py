@@ -50,6 +50,7 @@ DEMUXERS = {"flv": "flv", "mpegts": "mpegts"}
 # Enough to see what there is, and not the seconds of media that are read of a file.
 PROBING = {"analyzeduration": "1000000", "probesize": "2000000", "fpsprobesize": "0"}
 AT_ONCE = 32768
+LEAST_BYTES = 1024  # who leaves before has published nothing
 MOST_PART_BYTES = 8 * 1024**2
 MOST_PART_FRAMES = 500
 MOST_SEGMENT_BYTES = 256 * 1024**2
@@ -80,13 +81,14 @@ class LiveEnd:
 
 def read_live(options: dict[str, Any], channel: Channel) -> LiveEnd:
     wanted = LiveOptions(**options)
+    received = _Received()
     with socket.socket(fileno=os.dup(INPUT)) as line:
         writer = SegmentWriter(wanted, line)
         try:
-            container = av.open(
-                _Received(), "r", format=DEMUXERS[wanted.container], options=PROBING, buffer_size=AT_ONCE
-            )
+            container = av.open(received, "r", format=DEMUXERS[wanted.container], options=PROBING, buffer_size=AT_ONCE)
         except FFmpegError as error:
+            if received.size < LEAST_BYTES:
+                return LiveEnd(0)
             raise InputRefused(MediaFailure.NOT_A_VIDEO, "it is not what this protocol carries") from error
         with container:
             _pump(container, wanted, writer)
@@ -97,8 +99,13 @@ def read_live(options: dict[str, Any], channel: Channel) -> LiveEnd:
 class _Received:
     """What the library reads from: it waits for what has not come yet."""
 
+    def __init__(self) -> None:
+        self.size = 0
+
     def read(self, size: int) -> bytes:
-        return os.read(INPUT, size)
+        data = os.read(INPUT, size)
+        self.size += len(data)
+        return data
 
 
 def _pump(container: InputContainer, wanted: LiveOptions, writer: SegmentWriter) -> None:

@@ -258,7 +258,7 @@ class LiveStreams:
         if stream.state is StreamState.PUBLISHING and (closed := stream.window.break_off()):
             self._segment_closed(stream, closed)
         stream.state, stream.publisher, stream.reason = StreamState.ENDED, None, reason
-        stream.problem = str(error) if error and reason is EndReason.REFUSED else ""
+        stream.problem = error.why if error and reason is EndReason.REFUSED else ""
         stream.window.end()
         SESSIONS.labels(reason).inc()
         self._count()
@@ -389,6 +389,7 @@ class Publisher:
     def _failed(self, error: TouchlineError) -> None:
         self._error = self._error or error
         if isinstance(error, InvalidInput | LimitExceeded):
+            error = self._error = InvalidInput("this stream cannot be taken", why=error.why or error.what)
             logger.warning(
                 "a publisher was refused for what it sends",
                 extra={**_names(self._stream.authorized), "reason": str(error)},
