@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 from touchline.contracts.settings import Duration, Field, Port, Section
 
@@ -15,6 +16,15 @@ class PublishSettings(Section):
 
     rtmp_port: Port = 1935
     """The port for publishers by RTMP; 0 chooses a free one."""
+
+    srt_port: Port = 8890
+    """The UDP port for publishers by SRT; 0 chooses a free one."""
+
+    srt_library: Path | None = None
+    """The file of libsrt, like `/opt/srt/libsrt.so.1.5`. Default: the one that the system has installed."""
+
+    srt_latency: Duration = Field(default=timedelta(milliseconds=200), ge=timedelta(milliseconds=20), le=10 * SECOND)
+    """How long SRT waits for a lost packet to come again. The larger of this and the publisher's own counts."""
 
     max_connections: int = Field(default=500, ge=1)
     """The maximum number of open connections for each protocol, publishing or not."""
