@@ -26,6 +26,12 @@ class PublishSettings(Section):
     srt_latency: Duration = Field(default=timedelta(milliseconds=200), ge=timedelta(milliseconds=20), le=10 * SECOND)
     """How long SRT waits for a lost packet to come again. The larger of this and the publisher's own counts."""
 
+    external_host: str = "127.0.0.1"
+    """The address on which a media server in front is answered; whoever reaches it must be trusted."""
+
+    external_port: Port = 0
+    """The port for a media server in front; 0 chooses a free one."""
+
     max_connections: int = Field(default=500, ge=1)
     """The maximum number of open connections for each protocol, publishing or not."""
 

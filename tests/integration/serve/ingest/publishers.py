@@ -117,12 +117,12 @@ async def publisher(
         await process.wait()
 
 
-def decoded(data: bytes) -> dict[str, int]:
+def decoded(data: bytes, width: int = 320) -> dict[str, int]:
     """How many frames of each kind it holds."""
     counts = {"video": 0, "audio": 0}
     with av.open(BytesIO(data), "r") as container:
         for frame in container.decode(video=0):
-            counts["video"] += frame.width == 320
+            counts["video"] += frame.width == width
     with av.open(BytesIO(data), "r") as container:
         for _ in container.decode(audio=0):
             counts["audio"] += 1
