@@ -51,7 +51,7 @@ async def test_an_artifact_is_found_deleted_and_brought_back_with_its_history(
     await expect(history.filter(has_text="Stored in the object store")).to_have_count(1)
 
     await page.get_by_role("button", name="Undelete").click()
-    await expect(page.get_by_text("“kept in storage” is back.")).to_be_visible()
+    await expect(page.get_by_text("“kept in storage” was restored.")).to_be_visible()
     await expect(history.filter(has_text="Undeleted")).to_have_count(1)
     await expect(history.filter(has_text="Undeleted")).to_contain_text("by ")
     await expect(page.get_by_role("button", name="Undelete")).to_have_count(0)

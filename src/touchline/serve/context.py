@@ -47,4 +47,4 @@ class TierContext(Protocol):
 
 # Where the application looks from before it knows the tenant, and for what belongs to no tenant.
 
-WITHOUT_TENANT = TenantId(UUID(int=0))  # a wall with nothing behind it
+WITHOUT_TENANT = TenantId(UUID(int=0))  # no tenant has it: row-level security shows it nothing

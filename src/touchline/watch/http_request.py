@@ -40,8 +40,8 @@ class ServiceReply:
 
 
 async def ask(http: httpx.AsyncClient, question: OutgoingRequest) -> ServiceReply:
-    patience = httpx.Timeout(question.within.total_seconds())
-    question.request.extensions["timeout"] = patience.as_dict()  # else the client's own, which is short
+    timeout = httpx.Timeout(question.within.total_seconds())
+    question.request.extensions["timeout"] = timeout.as_dict()  # else the client's own, which is short
     try:
         async with asyncio.timeout(question.within.total_seconds()):
             return await _read(http, question)

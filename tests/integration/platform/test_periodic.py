@@ -104,6 +104,14 @@ async def test_a_quota_holds_for_all_machines_and_its_interval(database: Databas
     assert await quotas[0].take(20) == 10, "the clock was put back: it does not stand still for a year"
 
 
+async def test_what_another_took_after_one_began_counts(database: Database) -> None:
+    quota = Quota(database, "sweep", HOUR, 10)
+    async with database.system("test: begin, and wait") as transaction:
+        await transaction.connection.execute("SELECT now()")
+        assert await quota.take(10) == 10
+        assert await PeriodicStore(transaction.connection).take("sweep", 1, 10) == 0
+
+
 async def test_what_a_wrong_clock_planned_for_next_year_runs_when_the_clock_is_right_again(database: Database) -> None:
     passes = Passes()
     sweep = runner(database, passes)

@@ -127,7 +127,7 @@ async def test_a_webhook_that_never_answers_is_given_up(harness: QueueHarness) -
     dead = watch(harness, webhook_url=f"http://127.0.0.1:{free_port()}/hook")
     for _ in range(MAX_DELIVERY_ATTEMPTS + 2):
         await dead.run_pass()
-    assert await harness.execute("SELECT told, tries FROM process.job_alerts") == [(False, MAX_DELIVERY_ATTEMPTS)]
+    assert await harness.execute("SELECT reported, tries FROM process.job_alerts") == [(False, MAX_DELIVERY_ATTEMPTS)]
 
 
 async def test_a_port_that_is_taken_is_a_matter_of_settings() -> None:

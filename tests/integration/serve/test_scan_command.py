@@ -26,7 +26,7 @@ def test_a_person_scans_the_bucket(
     assert nobody["refused"] == {"unknown_owner": 1, "no_video": 1}, "there is no tenant yet"
     terminal.run("tenants", "create", "default")
     terminal.run("users", "create", "ada@example.org")
-    assert "taken in  videos/original/match.mp4" in terminal.run("scan")
+    assert "imported  videos/original/match.mp4" in terminal.run("scan")
     again = terminal.json("scan")
     assert (again["known"], again["taken"], again["refused"]) == (1, {}, {"no_video": 1})
 

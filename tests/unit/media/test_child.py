@@ -12,6 +12,7 @@ from av import error as codecs
 from touchline.media.child.channel import InputRefused, explain
 from touchline.media.model import MediaFailure
 
+LATE = ("av.audio.stream", "av.subtitles.stream", "av.video.stream")  # PyAV's own imports, inside of functions
 HEAVY = ("pydantic", "asyncio", "touchline.contracts")
 
 
@@ -25,6 +26,13 @@ def test_the_zygote_imports_all_tasks_and_little_else() -> None:
     modules = set(answer.stdout.split())
     assert modules.isdisjoint(HEAVY)
     assert "av" in modules
+    assert modules.issuperset(LATE), "a child may not be able to read the files of modules that it imports later"
+
+
+def test_the_engine_imports_before_it_changes_its_user() -> None:
+    program = "import sys, touchline.media.vision.server; print(*sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "numpy.ma" in answer.stdout.split()
 
 
 @pytest.mark.parametrize(

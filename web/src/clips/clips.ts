@@ -39,7 +39,7 @@ export interface ClipParts {
 }
 
 const MOST_SHOWN = 20;
-const PATIENCE = { firstMs: 1000, mostMs: 15_000 };
+const BACKOFF = { firstMs: 1000, mostMs: 15_000 };
 /** What comes with these is not in the event: a title, a poster. */
 const STAGES_TO_READ = new Set(["ready", "deleted"]);
 
@@ -59,7 +59,7 @@ export function createClips({ request, wait, random, ends }: ClipParts): Clips {
     if (isWaiting) return;
     isWaiting = true;
     attempts += 1;
-    wait(delayBefore(attempts, PATIENCE, random), ends).then(refreshAgain, () => undefined); // or the page was left
+    wait(delayBefore(attempts, BACKOFF, random), ends).then(refreshAgain, () => undefined); // or the page was left
   }
 
   const refresh = createRefresh({ read, wait, ends });

@@ -14,7 +14,7 @@ import {
   VideosDocument,
 } from "../api/generated";
 import { attempt, type Loading } from "../kernel/loading";
-import { patiently } from "../kernel/patience";
+import { withRetries } from "../kernel/retry";
 import { hasCode } from "../kernel/problem";
 import { delayBefore, type Wait } from "../kernel/waiting";
 import type { LiveListener } from "../live/live";
@@ -69,7 +69,7 @@ export function createLibrary({ request, wait, random, ends }: LibraryParts): Li
   const unsettledPages = new Set<string | null>();
   const posterFailures = new Map<string, number>();
 
-  const patience = { attempts: 5, backoff: { firstMs: 1000, mostMs: 15_000 }, wait, random, signal: ends };
+  const retryPolicy = { attempts: 5, backoff: { firstMs: 1000, mostMs: 15_000 }, wait, random, signal: ends };
 
   async function fetchPage(after: string | null): Promise<VideoPage> {
     return (await request(VideosDocument, { page: { first: PAGE_SIZE, after } })).vodsConnection;
@@ -148,7 +148,8 @@ export function createLibrary({ request, wait, random, ends }: LibraryParts): Li
     },
     onEvent,
     // The list that is there already may be older than the stream: what happened between the two is in neither.
-    onGap: () => void patiently(() => readPage(null), patience).then(() => (first.value = { kind: "idle" }), ignore),
+    onGap: () =>
+      void withRetries(() => readPage(null), retryPolicy).then(() => (first.value = { kind: "idle" }), ignore),
   };
 }
 

@@ -31,7 +31,7 @@ export interface Clipping {
 const LONGEST_MS = 60_000;
 const LONGEST_TITLE = 100;
 const characters = new Intl.Segmenter();
-const PATIENCE = { firstMs: 1000, mostMs: 15_000 };
+const BACKOFF = { firstMs: 1000, mostMs: 15_000 };
 const MOST_LOOKS = 60;
 const SETTLED = new Set<string | null | undefined>(["ready", "failed"]);
 
@@ -56,7 +56,7 @@ export function createClipping({ request, feed, tell, tellProblem, wait, random,
   }
 
   async function lookLater(artifactHash: string, attempt: number): Promise<Outcome | null> {
-    await wait(delayBefore(attempt, PATIENCE, random), ends);
+    await wait(delayBefore(attempt, BACKOFF, random), ends);
     return look(artifactHash);
   }
 

@@ -2,7 +2,7 @@
  * Sends the missing parts of one file, several at a time.
  * Invariant: each part is tried a bounded number of times; the first one that cannot be sent ends all others.
  */
-import { patiently } from "../kernel/patience";
+import { withRetries } from "../kernel/retry";
 import { ProblemError, type Problem } from "../kernel/problem";
 import { delayBefore } from "../kernel/waiting";
 import { Addresses } from "./addresses";
@@ -11,7 +11,7 @@ import { partNumbers, partsToSend, Progress, rangeOf, type Checksums, type Plan 
 import type { Sending } from "./send";
 import type { PutOutcome } from "./transfer";
 
-const LANES = 3;
+const PARTS_AT_ONCE = 3;
 const MOST_FAILURES = 8;
 const MOST_REFUSALS = 3;
 
@@ -44,25 +44,25 @@ export async function sendParts(file: Blob, upload: PlannedUpload, sending: Send
   const queue = [...partNumbers(plan)].sort((a, b) => Number(arrived.has(a)) - Number(arrived.has(b)));
   const progress = new Progress(plan, arrived.keys());
   const failed = new AbortController();
-  const lane = new Lane(file, upload, progress, {
+  const sender = new PartSender(file, upload, progress, {
     ...sending,
     signal: AbortSignal.any([sending.signal, failed.signal]),
     addresses: new Addresses(
-      (numbers) => patiently(() => sending.door.addresses(artifactHash, numbers), sending.patience),
+      (numbers) => withRetries(() => sending.door.addresses(artifactHash, numbers), sending.retryPolicy),
       partsToSend(plan, arrived, checksums),
       upload.addresses,
     ),
   });
   sending.onProgress(progress.sentBytes);
   try {
-    await Promise.all(Array.from({ length: LANES }, () => lane.run(queue)));
+    await Promise.all(Array.from({ length: PARTS_AT_ONCE }, () => sender.run(queue)));
   } catch (error) {
     failed.abort(error);
     throw error;
   }
 }
 
-class Lane {
+class PartSender {
   readonly #file: Blob;
   readonly #plan: Plan;
   readonly #upload: PlannedUpload;
@@ -106,7 +106,7 @@ class Lane {
   }
 
   async #send(number: number): Promise<void> {
-    const { addresses, patience, signal } = this.#sending;
+    const { addresses, retryPolicy, signal } = this.#sending;
     let failures = 0;
     let refusals = 0;
     for (;;) {
@@ -121,7 +121,7 @@ class Lane {
       } else {
         failures += 1;
         if (failures >= MOST_FAILURES) throw new ProblemError(INTERRUPTED);
-        await patience.wait(delayBefore(failures, patience.backoff, patience.random), signal);
+        await retryPolicy.wait(delayBefore(failures, retryPolicy.backoff, retryPolicy.random), signal);
       }
     }
   }

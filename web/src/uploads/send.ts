@@ -3,7 +3,7 @@
  * Invariant: every step may be repeated. What the server has is asked, not remembered.
  */
 import type { Video } from "../library/model";
-import { patiently, type Patience } from "../kernel/patience";
+import { withRetries, type RetryPolicy } from "../kernel/retry";
 import { hasCode, isTransient, problemOf } from "../kernel/problem";
 import type { UploadDoor } from "./door";
 import type { Checksum } from "./checksums";
@@ -18,7 +18,7 @@ export interface Sending {
   readonly put: PutPart;
   readonly checksum: Checksum;
   readonly slots: Slots;
-  readonly patience: Patience;
+  readonly retryPolicy: RetryPolicy;
   readonly signal: AbortSignal;
   readonly newKey: () => string;
   onRecord(record: UploadRecord): void;
@@ -41,7 +41,7 @@ export async function sendFile(file: SendableFile, record: UploadRecord, sending
     sending.onSent();
     try {
       const own = partNumbers(plan).map((number) => checksums.get(number) ?? "");
-      return await patiently(() => sending.door.complete(artifactHash, own), sending.patience);
+      return await withRetries(() => sending.door.complete(artifactHash, own), sending.retryPolicy);
     } catch (error) {
       sending.signal.throwIfAborted();
       const mended = round < MOST_ROUNDS ? await mend(upload, error, sending) : null;
@@ -70,7 +70,7 @@ async function create(file: SendableFile, record: UploadRecord, sending: Sending
   sending.onRecord(record);
   const { idempotencyKey } = record;
   const asked = { idempotencyKey, fileName: file.name, sizeBytes: file.size, contentType: file.type || null };
-  const { vod, parts, ...sizes } = await patiently(() => sending.door.create(asked), sending.patience);
+  const { vod, parts, ...sizes } = await withRetries(() => sending.door.create(asked), sending.retryPolicy);
   sending.onRecord({ ...record, artifactHash: vod.artifactHash });
   sending.onRegistered(vod.artifactHash, vod);
   if (isStored(vod)) return { artifactHash: vod.artifactHash, stored: vod };
@@ -79,13 +79,13 @@ async function create(file: SendableFile, record: UploadRecord, sending: Sending
 
 /** What the server has of it: the whole file, some parts, or nothing (null). */
 async function look(artifactHash: string, sizeBytes: number, sending: Sending): Promise<PlannedUpload | Stored | null> {
-  const video = await patiently(() => sending.door.find(artifactHash), sending.patience);
+  const video = await withRetries(() => sending.door.find(artifactHash), sending.retryPolicy);
   if (video !== null && isStored(video)) return { artifactHash, stored: video };
   return lookForParts(artifactHash, sizeBytes, sending);
 }
 
 async function lookForParts(artifactHash: string, sizeBytes: number, sending: Sending): Promise<PlannedUpload | null> {
-  const known = await patiently(() => sending.door.arrived(artifactHash), sending.patience);
+  const known = await withRetries(() => sending.door.arrived(artifactHash), sending.retryPolicy);
   if (known === null) return null;
   const arrived = new Map(known.arrived.map((number, index) => [number, known.checksums[index] ?? ""]));
   return planned(artifactHash, planOf(sizeBytes, known), { arrived });

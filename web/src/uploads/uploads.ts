@@ -102,7 +102,7 @@ export function createUploads({ door, records, ends, onVideo }: UploadsParts): U
       checksum,
       slots,
       signal,
-      patience: { attempts: ATTEMPTS, backoff: BACKOFF, wait: waitOrWake, random: Math.random, signal },
+      retryPolicy: { attempts: ATTEMPTS, backoff: BACKOFF, wait: waitOrWake, random: Math.random, signal },
       newKey: randomId,
       onRecord(record) {
         if (record.idempotencyKey !== job.record.idempotencyKey) records.drop(job.record.idempotencyKey);

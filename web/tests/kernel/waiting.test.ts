@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { patiently } from "../../src/kernel/patience";
+import { withRetries } from "../../src/kernel/retry";
 import { ProblemError, UNREACHABLE } from "../../src/kernel/problem";
 import { delayBefore, wait } from "../../src/kernel/waiting";
 import { FakeTime } from "../support/time";
@@ -32,24 +32,24 @@ function failing(times: number, code: string, retryAfterSeconds: number | null =
 
 test("a passing failure is repeated, with longer and longer pauses", async () => {
   const time = new FakeTime();
-  await expect(patiently(failing(3, "unavailable"), time.patience)).resolves.toBe(4);
+  await expect(withRetries(failing(3, "unavailable"), time.retryPolicy)).resolves.toBe(4);
   expect(time.waits).toEqual([100, 200, 400]);
 });
 
 test("not for ever", async () => {
   const time = new FakeTime();
-  await expect(patiently(failing(9, "unavailable"), time.patience)).rejects.toThrow("cannot be reached");
+  await expect(withRetries(failing(9, "unavailable"), time.retryPolicy)).rejects.toThrow("cannot be reached");
   expect(time.waits).toHaveLength(3);
 });
 
 test("a wrong request is not repeated", async () => {
   const time = new FakeTime();
-  await expect(patiently(failing(1, "invalid_input"), time.patience)).rejects.toThrow();
+  await expect(withRetries(failing(1, "invalid_input"), time.retryPolicy)).rejects.toThrow();
   expect(time.waits).toEqual([]);
 });
 
 test("a server that says when is not asked earlier", async () => {
   const time = new FakeTime();
-  await patiently(failing(1, "rate_limited", 7), time.patience);
+  await withRetries(failing(1, "rate_limited", 7), time.retryPolicy);
   expect(time.waits).toEqual([7000]);
 });

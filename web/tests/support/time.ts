@@ -24,7 +24,7 @@ export class FakeTime {
     await settle();
   }
 
-  get patience() {
+  get retryPolicy() {
     return { attempts: 4, backoff: { firstMs: 100, mostMs: 1000 }, wait: this.wait, random: () => 1 };
   }
 }

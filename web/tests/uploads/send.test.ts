@@ -84,7 +84,7 @@ class World {
       put: this.put,
       checksum: (bytes) => this.checksum(bytes),
       slots: new Slots(3),
-      patience: { ...this.time.patience, signal },
+      retryPolicy: { ...this.time.retryPolicy, signal },
       signal,
       newKey: () => "second",
       onRecord: (kept) => this.records.push(kept),

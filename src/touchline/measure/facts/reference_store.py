@@ -20,7 +20,7 @@ from touchline.platform.clickhouse.store import ensure_schema
 
 from .rules import KEYS, Combination, ReferenceRow, ReferenceTable
 
-MODULE = "supporting"
+MODULE = "reference"
 
 CREATE_CAPABILITIES = """
 -- One orchestrator of one snapshot. Who it is comes first, then when: both questions are ranges of this order.

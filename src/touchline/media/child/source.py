@@ -20,6 +20,9 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, overload
 
 import av
+
+# PyAV imports it with the first stream. By then the child is another user, who may be unable to read the file.
+import av.subtitles.stream  # pyright: ignore[reportUnusedImport]
 from av.audio.codeccontext import AudioCodecContext
 from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream

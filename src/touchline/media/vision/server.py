@@ -17,6 +17,9 @@ from typing import Any
 import cv2
 import numpy as np
 
+# numpy imports it when it is first used. By then this is another user, who may be unable to read the file.
+import numpy.ma  # pyright: ignore[reportUnusedImport]
+
 from touchline.media.child import system
 from touchline.media.engines.messages import LENGTHS, Message, document_in, head_of, lengths_in
 from touchline.media.engines.model import CHANNELS, Box, EngineOrder, FrameVerdict, ReaderName, TextRegion

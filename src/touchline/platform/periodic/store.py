@@ -53,15 +53,15 @@ UPDATE platform.periodic
 
 QUOTA_USED = """
 -- Of the interval that has begun; a start in the future is that of a clock that was put back. Nobody else takes until
--- the transaction ends.
-SELECT CASE WHEN quota_started_at > now() - every AND quota_started_at <= now() THEN quota_used ELSE 0 END
+-- the transaction ends. Not now(): whoever waited for another began before that one took.
+SELECT CASE WHEN quota_started_at BETWEEN clock_timestamp() - every AND clock_timestamp() THEN quota_used ELSE 0 END
   FROM platform.periodic WHERE name = %(name)s FOR UPDATE
 """
 USE_QUOTA = """
 UPDATE platform.periodic
    SET quota_used = %(used)s,
-       quota_started_at = CASE WHEN quota_started_at > now() - every AND quota_started_at <= now()
-                               THEN quota_started_at ELSE now() END
+       quota_started_at = CASE WHEN quota_started_at BETWEEN clock_timestamp() - every AND clock_timestamp()
+                               THEN quota_started_at ELSE clock_timestamp() END
  WHERE name = %(name)s
 """
 

@@ -242,11 +242,11 @@ async def check(client: RpcClient, peer: Peer) -> ProcessDescription:
     return found
 
 
-async def _wait_until_answering(client: RpcClient, peer: Peer, patience: timedelta) -> None:
-    ends_at = asyncio.get_running_loop().time() + patience.total_seconds()
+async def _wait_until_answering(client: RpcClient, peer: Peer, time_limit: timedelta) -> None:
+    ends_at = asyncio.get_running_loop().time() + time_limit.total_seconds()
     while error := await _silence(client, peer):
         if asyncio.get_running_loop().time() >= ends_at:
-            raise Unavailable(error.what, why=f"{error.why}, for {format_duration(patience)}", hint=error.hint)
+            raise Unavailable(error.what, why=f"{error.why}, for {format_duration(time_limit)}", hint=error.hint)
         await asyncio.sleep(RETRY_EVERY.total_seconds())
 
 

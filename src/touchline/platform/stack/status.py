@@ -89,8 +89,8 @@ def _open_lock_file(folder: DataFolder, flags: int) -> int:
         raise SetupError(f"no access to {folder.root}", why=str(error), hint=hint) from error
 
 
-def _try_lock(descriptor: int, patience: timedelta) -> bool:
-    deadline = time.monotonic() + patience.total_seconds()
+def _try_lock(descriptor: int, timeout: timedelta) -> bool:
+    deadline = time.monotonic() + timeout.total_seconds()
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -142,12 +142,12 @@ class NodesServicer:
 
     async def _next(self, messages: AsyncIterator[pb.NodeMessage]) -> pb.NodeMessage | None:
         """None when the node hung up."""
-        patience = self._service.settings.node_gone_after
+        limit = self._service.settings.node_gone_after
         try:
-            async with asyncio.timeout(patience.total_seconds()):
+            async with asyncio.timeout(limit.total_seconds()):
                 return await anext(messages, None)
         except TimeoutError as error:
-            raise DeadlineExceeded("the node did not report", why=f"for {patience}") from error
+            raise DeadlineExceeded("the node did not report", why=f"for {limit}") from error
 
     def _welcome(self, suspended: frozenset[TenantId]) -> pb.NodeCommand:
         settings = self._service.settings

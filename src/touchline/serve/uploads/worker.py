@@ -65,8 +65,8 @@ class UploadOwner:
             if artifact is None:
                 return None
             step = rules.next_step(artifact.status)
-            patience = settings.completion_time if step is rules.Step.CONTINUE else settings.retry_delay
-            claim = await MultipartStore(transaction).claim_overdue(due.artifact_hash, now, now + patience)
+            delay = settings.completion_time if step is rules.Step.CONTINUE else settings.retry_delay
+            claim = await MultipartStore(transaction).claim_overdue(due.artifact_hash, now, now + delay)
             if claim is None:
                 return None
             if step is rules.Step.ABANDON:
@@ -105,8 +105,8 @@ class OpenUploads:
             )
 
     async def _end_orphan(self, upload: OpenUpload) -> None:
-        now, patience = self._environment.clock.now(), self._environment.settings.abandon_after
-        if rules.is_orphan(upload.started_at, now, patience):
+        now, abandon_after = self._environment.clock.now(), self._environment.settings.abandon_after
+        if rules.is_orphan(upload.started_at, now, abandon_after):
             await self._environment.objects.uploads.abort(upload)
             UPLOADS.labels("orphaned").inc()
             logger.warning("an unknown upload was removed", extra={"key": upload.key})

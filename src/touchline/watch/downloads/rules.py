@@ -197,7 +197,7 @@ def rule_of(failure: DownloadFailure) -> Rule:
 
 
 def is_worth_a_moment(failure: DownloadFailure) -> bool:
-    """Whether to try again in the same step; who asks for much patience is asked again in another run."""
+    """Whether to try again in the same step; a service that asks for a long wait is tried again in another run."""
     asked = failure.retry_after if isinstance(failure, errors.RateLimited) else None
     return rule_of(failure).at_once and (asked or timedelta(0)) <= LONGEST_MOMENT
 

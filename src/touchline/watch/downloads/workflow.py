@@ -82,7 +82,7 @@ class Judged:
     outcome: VideoOutcome
     why: str = ""
     pause_s: float = 5.0  # of one that waits: when to ask again
-    patience_s: float = 86_400.0  # and for how long
+    late_calls_for_s: float = 86_400.0  # and for how long
     is_hashed: bool = False  # it has its fingerprint already
 
 
@@ -209,7 +209,7 @@ class DownloadWorkflow:
             waiting = [same for same, one in judged if one.outcome is VideoOutcome.WAITING]
             if not late:
                 return
-            if workflow.now() - began >= timedelta(seconds=late[0].patience_s):
+            if workflow.now() - began >= timedelta(seconds=late[0].late_calls_for_s):
                 for same in waiting:
                     self._broke(same.videos, VALIDATOR_UNAVAILABLE)
                 return

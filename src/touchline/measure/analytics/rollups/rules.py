@@ -92,7 +92,7 @@ def told(value: int, count: int) -> int:
 
 
 def behind(value: int, start_ms: int) -> tuple[int, date]:
-    """What surely comes after a place in a list by falling values. Of the same step only earlier days of the same
+    """What certainly comes after a place in a list by falling values. Of the same step only earlier days of the same
     value do, and where it holds several values, nothing."""
     low = value - value % step(value)
     return low, start_day(max(start_ms, 0)) if step(value) == 1 else _EPOCH

@@ -307,7 +307,7 @@ SELECT low, start_day, total FROM (
         WHERE (low, start_day) < ({{below:Int64}}, {{before:Date}})
         GROUP BY low, start_day
     ) AS placed
-    CROSS JOIN (SELECT sum(sessions) AS total FROM session_sums WHERE {sums}) AS counted
+    CROSS JOIN (SELECT sum(sessions) AS total FROM session_sums WHERE {rollups}) AS counted
 )
 WHERE reached >= {{needed:UInt64}}
 ORDER BY low DESC, start_day DESC

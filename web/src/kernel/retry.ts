@@ -2,7 +2,7 @@
 import { isTransient, problemOf } from "./problem";
 import { delayBefore, type Backoff, type Wait } from "./waiting";
 
-export interface Patience {
+export interface RetryPolicy {
   readonly attempts: number;
   readonly backoff: Backoff;
   readonly wait: Wait;
@@ -10,17 +10,17 @@ export interface Patience {
   readonly signal?: AbortSignal;
 }
 
-export async function patiently<Result>(call: () => Promise<Result>, patience: Patience): Promise<Result> {
+export async function withRetries<Result>(call: () => Promise<Result>, retryPolicy: RetryPolicy): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      patience.signal?.throwIfAborted();
+      retryPolicy.signal?.throwIfAborted();
       const problem = problemOf(error);
-      if (!isTransient(problem) || attempt >= patience.attempts) throw error;
+      if (!isTransient(problem) || attempt >= retryPolicy.attempts) throw error;
       const asked = (problem.retryAfterSeconds ?? 0) * 1000;
-      const delay = delayBefore(attempt, patience.backoff, patience.random);
-      await patience.wait(Math.max(asked, delay), patience.signal);
+      const delay = delayBefore(attempt, retryPolicy.backoff, retryPolicy.random);
+      await retryPolicy.wait(Math.max(asked, delay), retryPolicy.signal);
     }
   }
 }
