@@ -30,7 +30,7 @@ class PublishSettings(Section):
     """The address on which a media server in front is answered; whoever reaches it must be trusted."""
 
     external_port: Port = 0
-    """The port for a media server in front; 0 chooses a free one."""
+    """The port for a media server in front; without one, none is taken there."""
 
     max_connections: int = Field(default=500, ge=1)
     """The maximum number of open connections for each protocol, publishing or not."""
