@@ -34,9 +34,10 @@ from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"
 TIMEOUT_S = 60.0  # a busy machine is no finding
-RTMP_PORT = free_port()  # several products may start at once, and each would like the usual one
+RTMP_PORT, SRT_PORT = free_port(), free_port()  # several products may start at once, and each would like the usual one
 ENVIRONMENT = {
     "TOUCHLINE_PUBLISH_RTMP_PORT": str(RTMP_PORT),
+    "TOUCHLINE_PUBLISH_SRT_PORT": str(SRT_PORT),
     "TOUCHLINE_LIVE_POSTER_INTERVAL": "1s",
     "TOUCHLINE_STACK_OBJECTS_VOLUME_SIZE": "64MiB",
     "TOUCHLINE_SERVE_LARGEST_UPLOAD": "100MiB",

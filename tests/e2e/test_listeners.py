@@ -31,7 +31,7 @@ from tests.support.wait import eventually
 from touchline.platform.stack import objects
 from touchline.platform.stack.folder import read_ports
 
-from .product import RTMP_PORT, Product
+from .product import RTMP_PORT, SRT_PORT, Product
 
 SCRAM = 10
 NOWHERE = {
@@ -78,7 +78,10 @@ def _answers(port: int, path: str) -> bool:
 
 
 def test_nobody_listens_who_is_not_known_here(product: Product, ports: dict[str, int]) -> None:
-    check_listeners(product.installation, {ports[name]: name for name in STACK_DOORS})
+    """SRT where the machine has its library: who calls there says a key first, or hears nothing but a number."""
+    has_srt = any(url.startswith("srt:") for url in product.graphql("{ publishUrls }")["publishUrls"])
+    srt = {SRT_PORT: "srt"} if has_srt else {}
+    check_listeners(product.installation, srt | {ports[name]: name for name in STACK_DOORS})
 
 
 def test_the_roles_that_watch_football_do_nothing_for_strangers(ports: dict[str, int]) -> None:

@@ -51,7 +51,7 @@ def test_a_stream_is_played_from_its_node_and_through_the_gateway(product: Produ
     assert resolved(product, stream["playbackId"])["code"] == "conflict"
     url = f"rtmp://127.0.0.1:{RTMP_PORT}/live"
     code, shown = product.installation.command("live", "show", stream["streamId"])
-    assert (code, shown["publishUrls"]) == (0, [url])
+    assert (code, shown["publishUrls"][0]) == (0, url)
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", *INPUTS, *CODECS, f"{url}/{made['streamKey']}"]
     encoder = subprocess.Popen(command)
     try:

@@ -22,6 +22,10 @@ echo "$package" >>"$APT_LOG"
 exit 0
 """
 INSTALLS = os.geteuid() == 0
+SRT = "lib/x86_64-linux-gnu/libsrt.so.1.5"
+DPKG_DEB = """#!/bin/sh
+mkdir -p "$3/usr/lib/any" && touch "$3/usr/lib/any/libsrt.so.1.5"
+"""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Machine:
 
     def has(self, name: str, text: str = "#!/bin/sh\n") -> None:
         path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
 
@@ -43,6 +48,8 @@ class Machine:
             "CHROMIUM": str(self.folder / "browser"),
             "DEBIAN_POSTGRES": str(self.folder / "postgres"),
             "DEBIAN_CLUSTERS": str(self.folder / "etc" / "createcluster.conf"),
+            "DEBIAN_LIBRARIES": str(self.folder / "lib"),
+            "DEBIAN_UNPACKED": str(self.folder / "unpacked"),
             "APT_LOG": str(log),
             "SETUP_LOG": str(self.folder / "setup.log"),
         }
@@ -61,12 +68,14 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_machine_that_has_everything_is_left_alone(machine: Machine) -> None:
     machine.has("postgres")
     machine.has("browser")
+    machine.has(SRT)
     assert machine.set_up() == []
     assert not (machine.folder / "etc").exists()
 
 
 def test_a_browser_is_installed_without_a_word_about_servers(machine: Machine) -> None:
     machine.has("postgres")
+    machine.has(SRT)
     if not INSTALLS:
         machine.has("browser")  # otherwise it would be downloaded
     assert machine.set_up() == ["chromium"] * INSTALLS
@@ -75,8 +84,17 @@ def test_a_browser_is_installed_without_a_word_about_servers(machine: Machine) -
 
 def test_postgresql_is_installed_after_its_server_was_forbidden(machine: Machine) -> None:
     machine.has("browser")
+    machine.has(SRT)
     assert machine.set_up() == ["postgresql-15 without a server"] * INSTALLS
     assert (machine.folder / "etc").exists() == INSTALLS
+
+
+def test_libsrt_is_installed_by_root_and_unpacked_by_others(machine: Machine) -> None:
+    for name in ("postgres", "browser"):
+        machine.has(name)
+    machine.has("dpkg-deb", DPKG_DEB)
+    assert machine.set_up() == ["libsrt1.5-openssl"]
+    assert (machine.folder / "unpacked/usr/lib/any/libsrt.so.1.5").exists() != INSTALLS
 
 
 STEPS = """

@@ -6,15 +6,16 @@ Invariant: it asks no database. Whatever it holds is a copy, or lies in its fold
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 import uvicorn
 
 from touchline import __version__
-from touchline.kernel import Misconfigured, SystemClock
+from touchline.kernel import Misconfigured, SetupError, SystemClock
 from touchline.media.sandbox import Sandbox
 from touchline.platform.http_server import HostCheck, HttpLimits
 from touchline.platform.objects.store import ObjectStore
@@ -24,7 +25,10 @@ from touchline.serve.agent.line import NodeLine, NodeName
 from touchline.serve.agent.media import FolderInventory, MediaApp
 from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.agent.transfers import Transfers
+from touchline.serve.ingest.external import external_listener
 from touchline.serve.ingest.rtmp import ListenAddress, rtmp_listener
+from touchline.serve.ingest.settings import PublishSettings
+from touchline.serve.ingest.srt import srt_listener
 from touchline.serve.live.authority import RpcAuthority, StreamReporter
 from touchline.serve.live.media import LiveMedia
 from touchline.serve.live.service import LiveStreams
@@ -37,6 +41,7 @@ from .settings import Loaded
 
 WINDOWS = "live"  # the folder of the windows, beside the copies
 RTMP_PORT = 1935  # where encoders expect it
+logger = logging.getLogger(__name__)
 
 
 async def run_node(loaded: Loaded) -> None:
@@ -51,7 +56,7 @@ async def run_node(loaded: Loaded) -> None:
                 ObjectStore(wiring.objects_endpoint(loaded), loaded.settings.objects) as objects,
                 RpcClient(wiring.artifacts_address(loaded), secret, loaded.settings.rpc) as client,
                 _live_streams(loaded, client, settings.id, folder) as streams,
-                _publish_listener(loaded, streams) as publish,
+                _publish_listeners(loaded, streams) as publish,
             ):
                 name = NodeName(settings.id, base_url, __version__, settings.locality, _publish_urls(publish, base_url))
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
@@ -87,25 +92,49 @@ def _reporter(streams: LiveStreams) -> StreamReporter:
 
 
 @asynccontextmanager
-async def _publish_listener(loaded: Loaded, streams: LiveStreams) -> AsyncGenerator[ListenAddress]:
-    """A port that nobody has set may be taken by then: any other one will do, and is reported."""
-    settings = wiring.publish_settings(loaded)
+async def _publish_listeners(loaded: Loaded, streams: LiveStreams) -> AsyncGenerator[dict[str, ListenAddress]]:
+    """By protocol. SRT wants a library that not every machine has."""
+    wanted, admit = wiring.publish_settings(loaded), streams.admit
+    given = loaded.settings.publish
+
+    def srt(settings: PublishSettings) -> AbstractAsyncContextManager[ListenAddress]:
+        return srt_listener(settings, admit, streams.sandbox)
+
+    def rtmp(settings: PublishSettings) -> AbstractAsyncContextManager[ListenAddress]:
+        return rtmp_listener(settings, admit)
+
     async with AsyncExitStack() as stack:
+        found = {"rtmp": await _listen(stack, rtmp, wanted, "" if given.rtmp_port else "rtmp_port")}
         try:
-            address = await stack.enter_async_context(rtmp_listener(settings, streams.admit))
-        except Misconfigured:
-            if loaded.settings.publish.rtmp_port:
-                raise
-            free = settings.model_copy(update={"rtmp_port": 0})
-            address = await stack.enter_async_context(rtmp_listener(free, streams.admit))
-        yield address
+            found["srt"] = await _listen(stack, srt, wanted, "" if given.srt_port else "srt_port")
+        except SetupError as error:
+            logger.info("publishers by SRT are not taken", extra={"reason": str(error)})
+        if given.external_port:
+            await stack.enter_async_context(external_listener(wanted, admit))
+        yield found
 
 
-def _publish_urls(publish: ListenAddress, base_url: str) -> tuple[str, ...]:
+async def _listen(
+    stack: AsyncExitStack,
+    listener: Callable[[PublishSettings], AbstractAsyncContextManager[ListenAddress]],
+    wanted: PublishSettings,
+    chosen: str,
+) -> ListenAddress:
+    """A port that was `chosen`, and not set, may be taken by then: any other one will do, and is reported."""
+    try:
+        return await stack.enter_async_context(listener(wanted))
+    except Misconfigured:
+        if not chosen:
+            raise
+        return await stack.enter_async_context(listener(wanted.model_copy(update={chosen: 0})))
+
+
+def _publish_urls(publish: Mapping[str, ListenAddress], base_url: str) -> tuple[str, ...]:
     """By the name under which viewers reach it, too."""
-    host = urlsplit(base_url).hostname or publish.host
-    port = "" if publish.port == RTMP_PORT else f":{publish.port}"
-    return (f"rtmp://{_host(host)}{port}/live",)
+    host = _host(urlsplit(base_url).hostname or "127.0.0.1")
+    rtmp = publish["rtmp"].port
+    urls = [f"rtmp://{host}{'' if rtmp == RTMP_PORT else f':{rtmp}'}/live"]
+    return (*urls, *(f"srt://{host}:{address.port}" for name, address in publish.items() if name == "srt"))
 
 
 async def _until_stopped(server: Server, listener: socket.socket, line: NodeLine) -> None:

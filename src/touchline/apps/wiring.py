@@ -92,10 +92,14 @@ def node_settings(loaded: Loaded) -> NodeSettings:
 
 
 def publish_settings(loaded: Loaded) -> PublishSettings:
-    """With the port that was chosen for this data folder: the usual one, if it was free."""
+    """With the ports that were chosen for this data folder: the usual ones, if they were free."""
     given = loaded.settings.publish
-    port = given.rtmp_port or _chosen_port(loaded, stack.RTMP_PORT) or stack.PREFERRED_PORTS[stack.RTMP_PORT]
-    return given.model_copy(update={"rtmp_port": port})
+    set_ports = {stack.RTMP_PORT: given.rtmp_port, stack.SRT_PORT: given.srt_port}
+    ports = {
+        f"{name}_port": port or _chosen_port(loaded, name) or stack.PREFERRED_PORTS[name]
+        for name, port in set_ports.items()
+    }
+    return given.model_copy(update=ports)
 
 
 def node_folder(loaded: Loaded) -> Path:

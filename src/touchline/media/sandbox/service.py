@@ -12,6 +12,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 from touchline.kernel import SetupError
@@ -117,11 +118,11 @@ class Sandbox:
             await self._bury(settled)
         return await run_task((await self._standing()).zygote, task, kind, progress)
 
-    async def enclose(self, module: str, niceness: int = 0) -> IsolatedProgram:
+    async def enclose(self, module: str, niceness: int = 0, folders: Sequence[Path] = ()) -> IsolatedProgram:
         """Another program, in the same isolation and at least as nice, for work that must stay warm. The caller closes
-        it."""
+        it. `folders`: what else it may read."""
         cell = (await self._standing()).zygote.cell
-        program = Program(module, niceness=max(niceness, cell.program.niceness))
+        program = Program(module, tuple(folders), max(niceness, cell.program.niceness))
         return IsolatedProgram(replace(cell, program=program), socket.SOCK_STREAM)
 
     def pausing(self, pause: Pause) -> PausingSandbox:
@@ -182,8 +183,8 @@ class PausingSandbox(Sandbox):
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         return await self._whole.run(replace(task, pause=self._pause), kind, progress)
 
-    async def enclose(self, module: str, niceness: int = 0) -> IsolatedProgram:
-        enclosed = await self._whole.enclose(module, niceness)
+    async def enclose(self, module: str, niceness: int = 0, folders: Sequence[Path] = ()) -> IsolatedProgram:
+        enclosed = await self._whole.enclose(module, niceness, folders)
         self._pause.add(enclosed)
         return enclosed
 
@@ -195,5 +196,5 @@ class BackgroundSandbox(PausingSandbox):
     async def run(self, task: Task, kind: type[Result], progress: Progress | None = None) -> TaskOutcome[Result]:
         return await super().run(replace(task, background=True), kind, progress)
 
-    async def enclose(self, module: str, niceness: int = NICEST) -> IsolatedProgram:
-        return await super().enclose(module, niceness)
+    async def enclose(self, module: str, niceness: int = NICEST, folders: Sequence[Path] = ()) -> IsolatedProgram:
+        return await super().enclose(module, niceness, folders)

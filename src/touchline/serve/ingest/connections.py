@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from touchline.kernel import LimitExceeded, TouchlineError
 from touchline.platform.http_server import ThrottledWarning
@@ -80,6 +81,57 @@ class RefusalLog:
         self._lines += 1
         if self._lines <= LOG_LINES:
             logger.warning("publisher refused", extra={"peer": address, "code": error.code, "reason": str(error)})
+
+
+class Connection(Protocol):
+    async def serve(self, place: Place) -> None:
+        """Until the publisher goes. TouchlineError: it is to be hung up on. EOFError: it went without a word."""
+        ...
+
+    async def refuse(self, error: TouchlineError) -> None:
+        """Say why it is hung up on, if its protocol can say that now."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Publishers:
+    """The tasks of one port's connections."""
+
+    def __init__(self, settings: PublishSettings) -> None:
+        self._limiter, self._refusals = ConnectionLimiter(settings), RefusalLog()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, address: str, connection: Connection) -> None:
+        """LimitExceeded: there is no place for it, and nothing was started."""
+        place = self._limiter.enter(address, connection.close)
+        task = asyncio.create_task(self._serve(place, connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _serve(self, place: Place, connection: Connection) -> None:
+        try:
+            await self._served_or_refused(place, connection)
+        except (OSError, EOFError):
+            if place.is_publishing:
+                logger.info("publisher gone", extra={"peer": place.address})
+        except Exception:
+            logger.exception("a publisher's connection failed", extra={"peer": place.address})
+        finally:
+            self._limiter.leave(place)
+            place.close()
+
+    async def _served_or_refused(self, place: Place, connection: Connection) -> None:
+        try:
+            await connection.serve(place)
+        except TouchlineError as error:
+            self._refusals.log(place.address, error)
+            await connection.refuse(error)
 
 
 async def end(sink: Sink) -> None:

@@ -7,25 +7,23 @@ long as the sink takes no more.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-from touchline.kernel import DeadlineExceeded, Misconfigured, TouchlineError
+from touchline.kernel import DeadlineExceeded, LimitExceeded, Misconfigured, TouchlineError
 from touchline.platform.http_server import BACKLOG
 from touchline.serve.live.model import Admission, Container, PublishRequest, Sink
 
-from .connections import ConnectionLimiter, Place, RefusalLog, end
+from .connections import Place, Publishers, end
 from .rtmp_session import FLV_HEADER, HANDSHAKE_BYTES, Flv, PublishAsked, PublishEnded, RtmpSession
 from .settings import PublishSettings
 
 READ_BYTES = 64 * 1024
 LINGER_S = 1.0  # for a client to read why it was refused
 LINGER_BYTES = 4 * 1024**2
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,23 @@ class ListenAddress:
 async def rtmp_listener(settings: PublishSettings, admission: Admission) -> AsyncGenerator[ListenAddress]:
     """Takes publishers as long as the block runs; then hangs up on all of them, and ends their sinks."""
     listener = listening(settings.host, settings.rtmp_port, "publish.rtmp_port")
-    port = _RtmpPort(settings, admission)
-    server = await asyncio.start_server(port.take, sock=listener, limit=READ_BYTES, backlog=BACKLOG)
+    publishers = Publishers(settings)
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Not a coroutine: the server would log what happens in its task."""
+        connection = _Connection(reader, writer, settings, admission)
+        try:
+            publishers.start(connection.address, connection)
+        except LimitExceeded:
+            connection.close()
+
+    server = await asyncio.start_server(accept, sock=listener, limit=READ_BYTES, backlog=BACKLOG)
     try:
         host, number = listener.getsockname()[:2]
         yield ListenAddress(host, number)
     finally:
         server.close()
-        await port.close()
+        await publishers.close()
 
 
 def listening(host: str, port: int, setting: str) -> socket.socket:
@@ -56,89 +63,53 @@ def listening(host: str, port: int, setting: str) -> socket.socket:
         raise Misconfigured(f"{host}:{port} cannot be listened on", why=error.strerror or "", hint=hint) from error
 
 
-class _RtmpPort:
-    def __init__(self, settings: PublishSettings, admission: Admission) -> None:
-        self._settings, self._admission = settings, admission
-        self._limiter, self._refusals = ConnectionLimiter(settings), RefusalLog()
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """A new connection. Not a coroutine: the server would log what happens in its task."""
-        peer = writer.get_extra_info("peername")
-        address = str(peer[0]) if peer else ""
-        try:
-            place = self._limiter.enter(address, writer.transport.abort)
-        except TouchlineError:
-            writer.transport.abort()
-            return
-        task = asyncio.create_task(self._serve(_Connection(reader, writer, place, self._settings), place))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, connection: _Connection, place: Place) -> None:
-        try:
-            await connection.run(self._admission)
-            await connection.linger()
-        except TouchlineError as error:
-            self._refusals.log(place.address, error)
-            with suppress(OSError, TimeoutError):
-                await connection.refuse(error)
-        except (OSError, EOFError):
-            if place.is_publishing:
-                logger.info("publisher gone", extra={"peer": place.address})
-        except Exception:
-            logger.exception("a publisher's connection failed", extra={"peer": place.address})
-        finally:
-            self._limiter.leave(place)
-            connection.abort()
-
-
 class _Connection:
     def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, place: Place, settings: PublishSettings
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        settings: PublishSettings,
+        admission: Admission,
     ) -> None:
-        self._reader, self._writer, self._place, self._settings = reader, writer, place, settings
+        self._reader, self._writer, self._settings, self._admission = reader, writer, settings, admission
         self._session = RtmpSession(os.urandom(HANDSHAKE_BYTES - 8))
+        peer = writer.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
 
-    async def run(self, admission: Admission) -> None:
-        """Until the publisher goes. EOFError: it went without a word."""
+    async def serve(self, place: Place) -> None:
         try:
             async with asyncio.timeout(self._settings.handshake_time.total_seconds()):
                 asked = await self._until_publish()
         except TimeoutError as error:
             raise DeadlineExceeded("the client did not publish in time") from error
-        sink = await admission(PublishRequest(asked.key, Container.FLV, self._place.address))
+        sink = await self._admission(PublishRequest(asked.key, Container.FLV, self.address))
         try:
-            self._place.is_publishing = True
+            place.is_publishing = True
             self._session.accept()
             await sink.write(FLV_HEADER)
             await self._pass_on(sink)
         finally:
             await end(sink)
+        await self._linger()
 
     async def refuse(self, error: TouchlineError) -> None:
-        """Tell the client why, if it can be told."""
         self._session.refuse(error)
-        async with asyncio.timeout(LINGER_S):
-            await self._send()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                await self._send()
         self._writer.write_eof()
-        await self.linger()
+        await self._linger()
 
-    async def linger(self) -> None:
+    def close(self) -> None:
+        self._writer.transport.abort()
+
+    async def _linger(self) -> None:
         """Let the client close: what it still sends would otherwise reset the connection, and lose our last words."""
         left = LINGER_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_S):
                 while left > 0 and (data := await self._reader.read(READ_BYTES)):
                     left -= len(data)
-
-    def abort(self) -> None:
-        self._writer.transport.abort()
 
     async def _until_publish(self) -> PublishAsked:
         while True:

@@ -96,12 +96,12 @@ class Publisher:
 
 @asynccontextmanager
 async def publisher(
-    url: str, container: str, *, seconds: float | None = 2, video: tuple[str, ...] = VIDEO
+    url: str, container: str, *, seconds: float | None = 2, pace: bool = False
 ) -> AsyncGenerator[Publisher]:
     """ffmpeg, until the block ends. Without a length it sends at the pace of the clock until it is killed."""
-    pace = ["-t", str(seconds)] if seconds is not None else []
-    read = ["-re"] if seconds is None else []
-    command = [*read, *video[:4], *read, *SOUND[:4], *video[4:], *SOUND[4:], *pace, "-f", container, url]
+    length = ["-t", str(seconds)] if seconds is not None else []
+    read = ["-re"] if seconds is None or pace else []
+    command = [*read, *VIDEO[:4], *read, *SOUND[:4], *VIDEO[4:], *SOUND[4:], *length, "-f", container, url]
     process = await asyncio.create_subprocess_exec(
         get_ffmpeg_exe(),
         *("-nostdin", "-hide_banner", "-loglevel", "error"),
@@ -117,12 +117,12 @@ async def publisher(
         await process.wait()
 
 
-def decoded(data: bytes) -> dict[str, int]:
+def decoded(data: bytes, width: int = 320) -> dict[str, int]:
     """How many frames of each kind it holds."""
     counts = {"video": 0, "audio": 0}
     with av.open(BytesIO(data), "r") as container:
         for frame in container.decode(video=0):
-            counts["video"] += frame.width == 320
+            counts["video"] += frame.width == width
     with av.open(BytesIO(data), "r") as container:
         for _ in container.decode(audio=0):
             counts["audio"] += 1
