@@ -93,6 +93,12 @@ class LiveReader:
             with suppress(OSError):
                 self._writer.write_eof()
 
+    def close(self) -> None:
+        """Of one that was never run."""
+        self._ours.close()
+        self._theirs.close()
+        self._open.set()
+
     async def _take_all(self, reader: asyncio.StreamReader) -> None:
         while True:
             try:

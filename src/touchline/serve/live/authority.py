@@ -55,6 +55,8 @@ class StreamReporter:
 
     def report(self) -> None:
         going_on = [described(stream) for stream in self.streams.all() if stream.state is not StreamState.ENDED]
+        known = {report.session_id for report in going_on}  # one that ended may have begun again
+        self._ended = [report for report in self._ended if report.session_id not in known]
         if (going_on or self._ended) and self.say(pb.StreamsReport(streams=[*going_on, *self._ended])):
             self._ended.clear()
 

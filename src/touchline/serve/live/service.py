@@ -353,6 +353,7 @@ class Publisher:
     async def run(self) -> None:
         self._running = asyncio.current_task()
         if self._error:
+            self._reader.close()
             self._done.set()
             return
         try:

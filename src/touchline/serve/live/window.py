@@ -109,9 +109,12 @@ class StreamWindow:
     async def take_part(self, message: PartMessage, data: bytes) -> LiveSegment | None:
         """The segment, if it is closed now."""
         duration = message.duration_us * MICROSECOND
-        segment = self._segment_for(message, duration)
+        segment = self._open_segment(message) or self._new_segment(message, duration)
         part = Part(segment.size, len(data), duration, message.independent)
         await self._write(segment, data)
+        if not segment.parts:  # now there is something of it
+            self._segments.append(segment)
+            self.sequence, self._is_broken = segment.sequence + 1, False
         segment.parts.append(part)
         self.part_target = max(self.part_target, duration)
         closed = self._close(segment) if message.ends_segment else None
@@ -129,23 +132,25 @@ class StreamWindow:
         self.has_ended = True
         self._notify()
 
-    def _segment_for(self, message: PartMessage, duration: timedelta) -> Segment:
+    def _open_segment(self, message: PartMessage) -> Segment | None:
+        """The one that the part belongs to; none where it begins another."""
         last = self._segments[-1] if self._segments else None
-        begins = message.begins_segment or message.discontinuity or last is None or last.is_closed or self._is_broken
-        if last is not None and not begins:
-            return last
-        if last is not None and not last.is_closed:
+        if last is None or last.is_closed:
+            return None
+        if message.begins_segment or message.discontinuity or self._is_broken:
             self._close(last)
+            return None
+        return last
+
+    def _new_segment(self, message: PartMessage, duration: timedelta) -> Segment:
+        last = self._segments[-1] if self._segments else None
         follows_break = self._is_broken or (message.discontinuity and last is not None)
         if follows_break or self._anchor is None:
             self._anchor = self.clock.now() - duration - message.start_us * MICROSECOND
         starts_at = self._anchor + message.start_us * MICROSECOND
         if last is not None:
             starts_at = max(starts_at, last.ends_at)
-        segment = Segment(self.sequence, self._last_init, starts_at, follows_break)
-        self.sequence, self._is_broken = self.sequence + 1, False
-        self._segments.append(segment)
-        return segment
+        return Segment(self.sequence, self._last_init, starts_at, follows_break)
 
     def _close(self, segment: Segment) -> LiveSegment:
         segment.is_closed = True
