@@ -283,8 +283,8 @@ class LiveStreams:
             case PartMessage():
                 closed = await stream.window.take_part(message, data)
                 stream.health = meter.measured(message, len(data), stream.window, self.clock.now())
-                if closed:
-                    self._segment_closed(stream, closed)
+                for segment in closed:
+                    self._segment_closed(stream, segment)
                 for listener in self.listeners:
                     listener.measured(stream.authorized, stream.health)
             case _:

@@ -106,10 +106,13 @@ class StreamWindow:
         self._inits[self._last_init] = data
         self.codecs, self.width, self.height = message.codecs, message.width, message.height
 
-    async def take_part(self, message: PartMessage, data: bytes) -> LiveSegment | None:
-        """The segment, if it is closed now."""
-        duration = message.duration_us * MICROSECOND
-        segment = self._open_segment(message) or self._new_segment(message, duration)
+    async def take_part(self, message: PartMessage, data: bytes) -> Sequence[LiveSegment]:
+        """The segments that are closed now: what came before a discontinuity, too."""
+        duration, closed = message.duration_us * MICROSECOND, list[LiveSegment]()
+        last = self._segments[-1] if self._segments else None
+        if last and not last.is_closed and self._begins_another(message):
+            closed.append(self._close(last))
+        segment = last if last and not last.is_closed else self._new_segment(message, duration)
         part = Part(segment.size, len(data), duration, message.independent)
         await self._write(segment, data)
         if not segment.parts:  # now there is something of it
@@ -117,7 +120,8 @@ class StreamWindow:
             self.sequence, self._is_broken = segment.sequence + 1, False
         segment.parts.append(part)
         self.part_target = max(self.part_target, duration)
-        closed = self._close(segment) if message.ends_segment else None
+        if message.ends_segment:
+            closed.append(self._close(segment))
         self._notify()
         return closed
 
@@ -132,15 +136,8 @@ class StreamWindow:
         self.has_ended = True
         self._notify()
 
-    def _open_segment(self, message: PartMessage) -> Segment | None:
-        """The one that the part belongs to; none where it begins another."""
-        last = self._segments[-1] if self._segments else None
-        if last is None or last.is_closed:
-            return None
-        if message.begins_segment or message.discontinuity or self._is_broken:
-            self._close(last)
-            return None
-        return last
+    def _begins_another(self, message: PartMessage) -> bool:
+        return message.begins_segment or message.discontinuity or self._is_broken
 
     def _new_segment(self, message: PartMessage, duration: timedelta) -> Segment:
         last = self._segments[-1] if self._segments else None

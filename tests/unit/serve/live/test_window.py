@@ -144,3 +144,13 @@ async def test_a_deleted_window_gives_its_space_back(tmp_path: Path) -> None:
     await filled(made, 4)
     made.delete()
     assert (made.storage.used_bytes, made.storage.windows, names(tmp_path)) == (0, [], [])
+
+
+async def test_a_discontinuity_closes_what_was_open(tmp_path: Path) -> None:
+    """And says so: recordings count on every closed segment."""
+    made = window(tmp_path)
+    assert await made.take_part(part(0), b"a") == []
+    [closed] = await made.take_part(part(0, discontinuity=True), b"b")
+    assert (closed.sequence, closed.size_bytes) == (100, 1)
+    [second] = await made.take_part(part(1), b"c")
+    assert (second.sequence, second.follows_break, second.size_bytes) == (101, True, 2)
