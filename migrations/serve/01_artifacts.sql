@@ -279,7 +279,7 @@ GRANT SELECT (tenant_id, artifact_hash, playback_id, internal_name, kind) ON ser
 CREATE FUNCTION serve.find_playback_id(wanted text) RETURNS TABLE (tenant_id uuid, artifact_hash text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT i.tenant_id, i.artifact_hash FROM serve.identities AS i
-   WHERE i.playback_id = lower(wanted) AND i.kind <> 'stream'
+   WHERE i.playback_id = lower(wanted)
 $$;
 
 CREATE FUNCTION serve.find_internal_name(wanted text) RETURNS TABLE (tenant_id uuid, artifact_hash text)

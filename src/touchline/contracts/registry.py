@@ -29,7 +29,7 @@ class Identity:
     artifact_hash: ArtifactHash
     playback_id: PlaybackId
     internal_name: InternalName
-    artifact_type: ArtifactType
+    artifact_type: ArtifactType | None  # none: a stream, whose id has this hash
     user_id: UserId
     stream_id: UUID | None = None  # of a clip of a stream and of a recording, as far as it was asked for
 

@@ -165,6 +165,8 @@ class ClipQueries:
                 return await find_recording(info, found.artifact_hash)
             case ArtifactType.UPLOAD:
                 return await find_vod(info, found.artifact_hash)
+            case None:
+                return None  # a stream
 
     @strawberry.field
     async def clips_connection(

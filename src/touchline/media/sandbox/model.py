@@ -240,11 +240,11 @@ class Task:
     limits: ChildLimits
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Path | int | None = None  # a path or an open descriptor
-    line: socket.socket | None = None  # instead of a source: by which bytes come and go while it works
     output: Path | None = None  # an empty folder of the caller
     completed: Completed | None = None
     background: bool = False  # it stands back behind the other children
     pause: Pause | None = None  # it rests while that is on
+    line: socket.socket | None = None  # instead of a source: by which bytes come and go while it works
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def from_upload_page(message: pb.ListUploadsResponse) -> UploadPage:
 def to_identity(identity: Identity) -> pb.ResolveArtifactResponse:
     return pb.ResolveArtifactResponse(
         artifact_hash=identity.artifact_hash,
-        artifact_type=identity.artifact_type,
+        artifact_type=identity.artifact_type or "",
         tenant_id=str(identity.tenant_id),
         user_id=str(identity.user_id),
         internal_name=identity.internal_name,
@@ -138,7 +138,7 @@ def from_identity(message: pb.ResolveArtifactResponse) -> Identity:
         artifact_hash=ArtifactHash(message.artifact_hash),
         playback_id=PlaybackId(message.playback_id),
         internal_name=InternalName(message.internal_name),
-        artifact_type=ArtifactType(message.artifact_type),
+        artifact_type=ArtifactType(message.artifact_type) if message.artifact_type else None,
         user_id=UserId(UUID(message.user_id)),
     )
 

@@ -146,8 +146,8 @@ SELECT i.tenant_id, i.artifact_hash, i.playback_id, i.internal_name, i.kind, i.u
   FROM serve.identities AS i
   LEFT JOIN serve.clips AS c USING (tenant_id, artifact_hash)
   LEFT JOIN serve.dvr_recordings AS d USING (tenant_id, artifact_hash)
- WHERE i.tenant_id = %(tenant_id)s AND i.kind <> 'stream'"""
-IDENTITY: LiteralString = f"{IDENTITIES} AND i.artifact_hash = %(hash)s"
+ WHERE i.tenant_id = %(tenant_id)s"""
+IDENTITY: LiteralString = f"{IDENTITIES} AND i.kind <> 'stream' AND i.artifact_hash = %(hash)s"
 BY_PLAYBACK_ID: LiteralString = f"{IDENTITIES} AND i.playback_id = %(playback_id)s"
 TENANT_RETENTION: LiteralString = """
 SELECT retention_ms * interval '1 ms' FROM serve.tenant_settings WHERE tenant_id = %(tenant_id)s
@@ -323,6 +323,7 @@ class RegistryStore:
         return await fetch_one(self._connection, _identity, IDENTITY, tenant_id=self._tenant_id, hash=artifact_hash)
 
     async def by_playback_id(self, playback_id: PlaybackId) -> Identity | None:
+        """Also of a stream."""
         values = {"tenant_id": self._tenant_id, "playback_id": playback_id}
         return await fetch_one(self._connection, _identity, BY_PLAYBACK_ID, **values)
 
@@ -366,7 +367,7 @@ def _record(*, placed: bool, failed: bool, deleted: bool, retention: timedelta, 
 
 
 def _identity(*, kind: str, **columns: Any) -> Identity:
-    return Identity(artifact_type=ArtifactType(kind), **columns)
+    return Identity(artifact_type=None if kind == Kind.STREAM else ArtifactType(kind), **columns)
 
 
 def borders(rows: Sequence[object], counted: Counted) -> tuple[bool, bool, int]:
