@@ -367,7 +367,7 @@ def _record(*, placed: bool, failed: bool, deleted: bool, retention: timedelta, 
 
 
 def _identity(*, kind: str, **columns: Any) -> Identity:
-    return Identity(artifact_type=None if kind == Kind.STREAM else ArtifactType(kind), **columns)
+    return Identity(artifact_type=None if kind == rules.Kind.STREAM else ArtifactType(kind), **columns)
 
 
 def borders(rows: Sequence[object], counted: Counted) -> tuple[bool, bool, int]:
