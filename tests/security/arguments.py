@@ -64,6 +64,7 @@ HARMLESS: Mapping[str, Any] = {
     "retention_seconds": 3600,
     # A right, not an id: who holds another's may publish.
     "stream_key": "tlk_" + "A" * 43,
+    "session_id": "0190a0a0-0000-7000-8000-000000000000",  # of a session that would begin
     "content_type": "video/mp4",
     "name": "index.m3u8",
     "password": "not the password",
@@ -127,7 +128,6 @@ ACROSS_TENANTS = {
 }
 WITHOUT_TENANT = {
     "Nodes.Connect": "a node serves all tenants; it knows the cluster's secret and carries no tenant",
-    "Nodes.AuthorizePublisher": "a publisher has nothing but the key of a stream, which says whose it is",
 }
 
 

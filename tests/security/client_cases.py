@@ -126,6 +126,7 @@ def _registry(client: RegistryClient, caller: Principal) -> dict[str, Run]:
         "registry.update_artifact": lambda ids: client.update_artifact(
             caller, ids["artifact_hash"], ArtifactChange(title="Mine", pinned=True)
         ),
+        "registry.publish_urls": lambda ids: client.publish_urls(caller),
         "registry.tenant_settings": lambda ids: client.tenant_settings(caller),
         "registry.update_tenant_settings": lambda ids: client.update_tenant_settings(
             caller, TenantSettings(timedelta(days=7))
