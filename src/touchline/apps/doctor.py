@@ -22,8 +22,7 @@ from touchline.platform.rpc import client as peers
 from touchline.platform.stack import doctor
 from touchline.platform.stack.part import PartKind
 from touchline.platform.stack.status import PartReport, PartState, PartStatus
-from touchline.serve.nodes.rules import is_usable
-from touchline.serve.nodes.service import NodeService
+from touchline.serve.nodes.service import publish_urls
 from touchline.serve.scanner.rules import ReadSample
 from touchline.serve.scanner.service import missing_originals, sample
 
@@ -147,10 +146,9 @@ async def examine_publishing(loaded: Loaded) -> doctor.DoctorFinding:
     """Whether encoders reach the nodes."""
     try:
         async with wiring.open_database(loaded) as database:
-            nodes = await NodeService(database, loaded.settings.serve, SystemClock()).listed()
+            urls = await publish_urls(database)
     except TouchlineError as error:
         return doctor.DoctorFinding(PUBLISH, doctor.FindingLevel.FAIL, error.what, error.why, error.hint)
-    urls = [url for node in nodes if is_usable(node) for url in node.publish_urls]
     answers = await asyncio.gather(*map(_takes_connections, urls))
     return publish_finding(urls, [url for url, answered in zip(urls, answers, strict=True) if not answered])
 

@@ -12,6 +12,7 @@ from touchline.platform.postgres.database import Database
 from touchline.platform.settings import owner_limits
 from touchline.platform.stack.part import StackRole
 from touchline.platform.stack.stack import Stack
+from touchline.serve.nodes.service import publish_urls
 
 from . import wiring
 from .settings import Loaded
@@ -65,5 +66,8 @@ async def _welcome(loaded: Loaded, where: Endpoints, greet: Report) -> None:
     greet(f"Touchline runs at {gateway.base_url}")
     async with Database(where.postgres.app_url, loaded.settings.postgres) as database:
         link = await first_sign_in_link(database, gateway.base_url, loaded.settings.auth, SystemClock())
+        urls = await publish_urls(database)
+    if urls:
+        greet(f"Live streams are published to {' or '.join(urls)}")
     if link:
         greet(f"Sign in with this link; it works once: {link}")

@@ -223,3 +223,28 @@ async def test_a_stream_comes_back_where_its_publisher_does(site: LiveSite) -> N
         playback = await site.world.artifacts.resolve_viewer_endpoint(made.stream.playback_id)
         assert [each.node_id for each in playback.nodes] == ["node-2"]
     assert (await site.events(made.stream))[:4] == ["created", "live", "playable", "ended"]
+
+
+async def test_a_second_publisher_may_replace_the_first(site: LiveSite) -> None:
+    """At the same node in the same session, at another one in a session of its own."""
+    first = await site.node("node-1", LIVE_SECOND_PUBLISHER="replace")
+    await site.node("node-2", LIVE_SECOND_PUBLISHER="replace")
+    made = await site.stream()
+    async with (
+        publisher(site.url(made.key), "flv", seconds=None) as old,
+        publisher(site.url(made.key), "flv", seconds=None) as new,
+    ):
+        before = (await site.until(made.stream, lambda row: bool(row.live and row.live.playable_at))).live
+        ended = await asyncio.wait(
+            [asyncio.ensure_future(each.ended()) for each in (old, new)], return_when="FIRST_COMPLETED"
+        )
+        assert [task.result().code != 0 for task in ended[0]] == [True]
+        async with publisher(site.url(made.key, "node-2"), "flv", seconds=None):
+            there = await site.until(made.stream, lambda row: bool(row.live and row.live.node_id == "node-2"))
+            assert before
+            assert there.live
+            assert there.live.session_id != before.session_id
+            ended = await asyncio.wait(ended[1])
+            assert [task.result().code != 0 for task in ended[0]] == [True]
+    assert "replaced this one" in first.log
+    assert "ended" in await site.events(made.stream)

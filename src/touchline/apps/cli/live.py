@@ -192,7 +192,7 @@ def _show_stream(stream: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in stream.items():
         if value not in (None, "", []):
-            show(f"{name:14} {' '.join(value) if isinstance(value, list) else value}")
+            show(f"{name:14} {' '.join(value) if name == 'publishUrls' else value}")
 
 
 def _state(stream: dict[str, Any]) -> str:

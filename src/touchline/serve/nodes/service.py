@@ -19,6 +19,13 @@ MOST_NODES = 1000
 MOST_COMMANDS = 100  # at once
 
 
+async def publish_urls(database: Database) -> Sequence[str]:
+    """Where encoders publish to: the nodes that are there. They belong to no tenant, and serve all."""
+    async with database.transaction(WITHOUT_TENANT) as transaction:
+        nodes = await NodeStore(transaction.connection).all(MOST_NODES)
+    return [url for node in nodes if rules.is_usable(node) for url in node.publish_urls]
+
+
 class NodeService:
     def __init__(self, database: Database, settings: ServeSettings, clock: Clock) -> None:
         self._database = database

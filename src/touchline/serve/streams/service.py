@@ -22,8 +22,7 @@ from touchline.contracts.registry import (
 from touchline.kernel import ArtifactHash, Clock, Principal
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.context import WITHOUT_TENANT
-from touchline.serve.nodes.rules import is_usable
-from touchline.serve.nodes.store import NodeStore
+from touchline.serve.nodes.service import publish_urls
 from touchline.serve.registry.rules import Kind, NewIdentity, require_same_request, valid_window
 from touchline.serve.registry.store import RegistryStore, borders
 from touchline.serve.settings import ServeSettings
@@ -31,8 +30,6 @@ from touchline.serve.settings import ServeSettings
 from . import rules
 from .sessions import ended_by_owner
 from .store import StreamStore, find_key
-
-MOST_NODES = 1000
 
 
 class StreamService:
@@ -105,10 +102,7 @@ class StreamService:
         return StreamPage(rows, *borders(rows, counted))
 
     async def publish_urls(self) -> Sequence[str]:
-        """Nodes belong to no tenant, and everybody's encoders use them."""
-        async with self._database.transaction(WITHOUT_TENANT) as transaction:
-            nodes = await NodeStore(transaction.connection).all(MOST_NODES)
-        return [url for node in nodes if is_usable(node) for url in node.publish_urls]
+        return await publish_urls(self._database)
 
     async def resolve_key(self, key: str) -> StreamOwner:
         wanted = rules.key_hash(key)
