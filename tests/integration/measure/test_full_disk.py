@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support.clickhouse_owner import SmallDisk, owner_on_small_disk
+from tests.support.clickhouse_owner import owner_on_small_disk
 from tests.support.events import new_tenant
 from tests.support.measure import Measuring, expected
 from tests.support.sessions import NOON, trace
+from tests.support.small_disk import SmallDisk
 from touchline.kernel import StorageFull, SystemClock, new_artifact_hash, surface
 from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.measure.lifecycle.service import LifecycleFeed, LifecycleService
