@@ -10,11 +10,12 @@ from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import httpx
+import psutil
 import pytest
 
-from .product import TIMEOUT_S, Product
+from .product import TIMEOUT_S, USUAL_FILES, Product
 
-CROWD = 1100  # the usual limit of open files is 1024
+CROWD = USUAL_FILES + 76
 BEGUN = {
     "nothing": b"",
     "half a head": b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
@@ -49,3 +50,11 @@ def test_a_crowd_keeps_nobody_out(product: Product, begun: bytes) -> None:
         file.seek(before)
         written = file.read().decode()
     assert sum(written.count(refusal) for refusal in REFUSALS) <= 1
+
+
+def test_every_part_may_open_as_many_files_as_the_system_allows(product: Product) -> None:
+    """Whoever ran `up` had fewer."""
+    parts = [part for part in product.installation.state.parts if part.pid]
+    limits = {part.name: psutil.Process(part.pid).rlimit(psutil.RLIMIT_NOFILE) for part in parts}
+    assert {"control", "worker", "node", "postgres"} <= limits.keys()
+    assert {name: soft for name, (soft, hard) in limits.items() if soft != hard} == {}

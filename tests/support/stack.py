@@ -54,6 +54,8 @@ class RunningStack:
         """`disk_mib`: its data folder is a file system of this size, and of its own."""
         self.plan = plan
         self.folder = DataFolder(plan.root)
+        if disk_mib:
+            plan.root.mkdir()
         before = mounted(plan.root, disk_mib) if disk_mib else []
         command = [*before, sys.executable, "-m", "tests.support.stack_process"]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}

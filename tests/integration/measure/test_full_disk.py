@@ -202,6 +202,6 @@ def test_status_says_whose_disk_is_full(small: Full, tmp_path: Path) -> None:
 
 async def test_postgres_on_a_full_disk_is_told_as_such(database: Database) -> None:
     """By the error that it raises when it cannot extend a file."""
-    with pytest.raises(StorageFull):
+    with pytest.raises(StorageFull, match="nothing was changed"):
         async with database.transaction(new_tenant()) as transaction:
             await transaction.connection.execute("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")

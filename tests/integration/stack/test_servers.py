@@ -23,7 +23,7 @@ from tests.support.wait import eventually
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES
-from touchline.platform.settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings, StackSettings
 from touchline.platform.stack import objects
 from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.platform.stack.process import installed_postgres, program
@@ -145,6 +145,10 @@ async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, ro
         assert other.endpoints.temporal == elsewhere
         assert not other.folder.of("temporal").exists()
         assert [process.name() for process in find_orphans(other.folder)] == ["postgres"]
+
+
+def test_the_object_store_says_how_much_space_it_needs_to_write_anything(stack: RunningStack) -> None:
+    assert stack.part("objects").least_free_bytes == StackSettings().objects_free_space
 
 
 def test_temporary_files_of_the_parts_lie_in_the_data_folder(stack: RunningStack) -> None:
