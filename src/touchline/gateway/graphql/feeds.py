@@ -74,6 +74,10 @@ class LiveConnection:
             self._time.reschedule(asyncio.get_running_loop().time() + CLOSE_WITHIN.total_seconds())
             self._closing = asyncio.create_task(self._close(closing), name="close a live connection")
 
+    def drop(self) -> None:
+        """Without a word."""
+        self._time.reschedule(asyncio.get_running_loop().time())
+
     def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Work that goes on for as long as the connection is served."""
         self._background.append(asyncio.create_task(work, name="background of a live connection"))
