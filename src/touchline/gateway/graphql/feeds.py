@@ -17,7 +17,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
@@ -67,6 +67,10 @@ class LiveConnection:
     @property
     def is_closing(self) -> bool:
         return self._closing is not None
+
+    @property
+    def is_accepted(self) -> bool:
+        return self._websocket.application_state is WebSocketState.CONNECTED
 
     def close(self, closing: CloseReason) -> None:
         if self._closing is None:

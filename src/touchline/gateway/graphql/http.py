@@ -148,9 +148,10 @@ class Sockets(GraphQL[RequestContext, None]):
         """In the place of the one that has been silent for longest, when there are too many of them."""
         self._silent[connection] = None
         if len(self._silent) > MOST_SILENT:
-            oldest = next(iter(self._silent))
-            del self._silent[oldest]
-            oldest.drop()
+            oldest = next((one for one in self._silent if one.is_accepted), None)
+            if oldest is not None:
+                del self._silent[oldest]
+                oldest.drop()
 
     async def on_ws_connect(self, context: RequestContext) -> UnsetType:
         try:
