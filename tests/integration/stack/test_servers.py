@@ -183,6 +183,18 @@ async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leav
     assert not any(path.exists() for path in sockets)
 
 
+def test_a_start_that_is_stopped_in_the_middle_leaves_no_socket(root: Path) -> None:
+    """Its master may have been elected by then, and its server not have been started."""
+
+    def sockets() -> list[Path]:
+        return [path for path in objects.sockets(read_ports(root / "ports.json")) if path.exists()]
+
+    with running_stack(StackPlan(root, only={"objects"}), ready=False) as stack:
+        eventually(sockets)
+        assert stack.stop() == 0
+    assert sockets() == []
+
+
 async def keep(where: Endpoints) -> None:
     ask_postgres(where.postgres, "CREATE TABLE kept (value text); INSERT INTO kept VALUES ('row')")
     for number in range(20):
