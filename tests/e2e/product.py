@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import compileall
+import resource
 import subprocess
 import sys
 import zipfile
@@ -33,6 +34,7 @@ from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, read_endpoints
 
 OPERATOR = "admin@localhost"
+USUAL_FILES = 1024
 TIMEOUT_S = 60.0  # a busy machine is no finding
 RTMP_PORT, SRT_PORT = free_port(), free_port()  # several products may start at once, and each would like the usual one
 ENVIRONMENT = {
@@ -115,10 +117,20 @@ class Product:
 
 
 @contextmanager
+def usual_limit_of_files() -> Generator[None]:
+    """What a shell gives to what it starts, whatever this machine gives to the tests."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(USUAL_FILES, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
 def running_product(site: Path) -> Generator[Product]:
     environment = {**ENVIRONMENT, "PYTHONPATH": str(site)}
     with temporary_installation(environment, cwd=site) as installation:
-        greeted = installation.up()
+        with usual_limit_of_files():
+            greeted = installation.up()
         link = next(line.split()[-1] for line in greeted["greeting"] if "/sign-in" in line)
         parts = urlsplit(link)
         yield Product(installation, greeted, link, f"{parts.scheme}://{parts.netloc}")

@@ -16,6 +16,8 @@ from touchline.platform.clickhouse.options import OwnerLimits, OwnerOptions, own
 from touchline.platform.endpoints import ClickHouseEndpoint
 from touchline.platform.stack.part import http_probe, probe_error
 
+from .small_disk import SmallDisk, mounted, seen_by
+
 USER = "touchline"
 DATABASE = "touchline"
 START_S = 60.0
@@ -78,43 +80,15 @@ async def start_owner(options: OwnerOptions, before: Sequence[str] = ()) -> Runn
     return owner
 
 
-@dataclass(frozen=True, slots=True)
-class SmallDisk:
-    """The data folder of an owner as a file system of its own, which ends with the process."""
-
-    folder: Path  # as the process sees it, reached through its mount namespace
-
-    def fill(self, leave_bytes: int = 0) -> None:
-        """Until no more than so much is free."""
-        free = os.statvfs(self.folder)
-        size = max(0, free.f_bavail * free.f_frsize - leave_bytes)
-        with self._ballast.open("wb", buffering=0) as file:
-            os.posix_fallocate(file.fileno(), 0, size)
-
-    def free(self) -> None:
-        self._ballast.unlink()
-
-    @property
-    def _ballast(self) -> Path:
-        return self.folder / "ballast"
-
-
 @asynccontextmanager
 async def owner_on_small_disk(folder: Path, size_mib: int) -> AsyncGenerator[tuple[RunningOwner, SmallDisk]]:
     options = owner_options(folder)
     options.data.mkdir()
-    owner = await start_owner(options, _mounted(options.data, size_mib))
+    owner = await start_owner(options, mounted(options.data, size_mib))
     try:
-        yield owner, SmallDisk(Path(f"/proc/{owner.process.pid}/root{options.data}"))
+        yield owner, SmallDisk(seen_by(owner.process.pid, options.data))
     finally:
         await owner.stop()
-
-
-def _mounted(path: Path, size_mib: int) -> list[str]:
-    """What a command begins with that shall see a small file system there. It needs no more than a user namespace."""
-    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-    mount = 'mount -t tmpfs -o "size=$1m" tmpfs "$2" && shift 2 && exec "$@"'
-    return [*unshare, "sh", "-c", mount, "sh", str(size_mib), str(path)]
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from touchline.platform.stack.process import Launch, guarded_command
 from touchline.platform.stack.stack import NOTHING_OUTSIDE, SERVERS, OutsideEndpoints, read_endpoints
 from touchline.platform.stack.status import PartStatus, StackPhase, StackState, find_orphans, read_state
 
+from .small_disk import SmallDisk, mounted, seen_by
 from .wait import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -49,10 +50,14 @@ class StackPlan:
 
 
 class RunningStack:
-    def __init__(self, plan: StackPlan) -> None:
+    def __init__(self, plan: StackPlan, disk_mib: int | None = None) -> None:
+        """`disk_mib`: its data folder is a file system of this size, and of its own."""
         self.plan = plan
         self.folder = DataFolder(plan.root)
-        command = [sys.executable, "-m", "tests.support.stack_process"]
+        if disk_mib:
+            plan.root.mkdir()
+        before = mounted(plan.root, disk_mib) if disk_mib else []
+        command = [*before, sys.executable, "-m", "tests.support.stack_process"]
         environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
         self.process = subprocess.Popen(
             guarded_command(Launch(command, ROOT, environment)),
@@ -67,24 +72,26 @@ class RunningStack:
         assert self.process.stdin
         self.process.stdin.write(plan.document())
         self.process.stdin.close()
+        self.disk = SmallDisk(seen_by(self.process.pid, plan.root))
+        self.seen = DataFolder(self.disk.folder) if disk_mib else self.folder  # where that is reached from here
 
     @property
     def state(self) -> StackState | None:
         """What this supervisor says, and not one before it."""
-        state = read_state(self.folder.state)
+        state = read_state(self.seen.state)
         return state if state and state.pid == self.process.pid else None
 
     @property
     def endpoints(self) -> Endpoints:
-        return read_endpoints(self.folder, self.plan.outside)
+        return read_endpoints(self.seen, self.plan.outside)
 
     @property
     def superuser_url(self) -> str:
-        return postgres.superuser_url(read_ports(self.folder.ports), read_secrets(self.folder.secrets))
+        return postgres.superuser_url(read_ports(self.seen.ports), read_secrets(self.seen.secrets))
 
     @property
     def passwords(self) -> Mapping[str, str]:
-        return read_secrets(self.folder.secrets)
+        return read_secrets(self.seen.secrets)
 
     def part(self, name: str) -> PartStatus:
         assert self.state
@@ -123,8 +130,8 @@ class RunningStack:
 
 
 @contextmanager
-def running_stack(plan: StackPlan, *, ready: bool = True) -> Generator[RunningStack]:
-    stack = RunningStack(plan)
+def running_stack(plan: StackPlan, *, ready: bool = True, disk_mib: int | None = None) -> Generator[RunningStack]:
+    stack = RunningStack(plan, disk_mib)
     try:
         if ready:
             stack.wait_until_ready()

@@ -30,6 +30,7 @@ TEXTS: Mapping[str, str] = {
     "a huge number": "1e300",
     "a long text": LONG,
     "a zero character": "a\0b",
+    "bytes that are no text": "a\udcff\udced\udca0\udc80",  # as the interpreter hands them over
     "a path upwards": "../" * 2000,
     "an early day": "0000-00-00",
     "nothing at all": "",

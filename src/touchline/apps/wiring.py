@@ -214,7 +214,7 @@ def _outside_objects(settings: Settings) -> ObjectsEndpoint | None:
 
 def _outside_temporal(settings: Settings) -> TemporalEndpoint | None:
     given = settings.temporal
-    return TemporalEndpoint(given.address, given.namespace) if given.address else None
+    return TemporalEndpoint(given.address, given.namespace, given.uses_tls) if given.address else None
 
 
 def _outside_clickhouse(settings: Settings) -> ClickHouseEndpoint | None:

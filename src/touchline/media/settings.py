@@ -92,18 +92,23 @@ class MediaSettings(Section):
     """How long the engine process stays idle before it ends."""
 
     picture_time: Duration = Field(default=timedelta(minutes=1), ge=timedelta(milliseconds=100))
-    """How long an engine may take for one image, including its start."""
+    """The limit of CPU time per thread for an engine to read one image. A busy machine does not shorten it."""
 
 
 def child_threads(settings: MediaSettings) -> int:
     return settings.threads or min(os.cpu_count() or 1, MOST_THREADS)
 
 
+def wall_limit(time: timedelta) -> timedelta:
+    """By the clock, for work with this limit of processor time: it only ends what hangs."""
+    return max(WALL_FACTOR * time, SHORTEST_WALL)
+
+
 def child_limits(settings: MediaSettings, time: timedelta) -> ChildLimits:
     """Processor time is the video's own and its limit a verdict; the clock's is about the machine, and is only there so
     that nobody waits for ever."""
     return ChildLimits(
-        wall_s=max(WALL_FACTOR * time, SHORTEST_WALL).total_seconds(),
+        wall_s=wall_limit(time).total_seconds(),
         cpu_s=int(time.total_seconds()) * child_threads(settings) + 1,
         memory_bytes=settings.memory,
         file_bytes=settings.largest_file,

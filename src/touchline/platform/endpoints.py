@@ -31,6 +31,7 @@ class ObjectsEndpoint:
 class TemporalEndpoint:
     address: str
     namespace: str
+    tls: bool = False
 
 
 @dataclass(frozen=True, slots=True)

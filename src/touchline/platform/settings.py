@@ -197,6 +197,10 @@ class TemporalSettings(Section):
     connect_timeout: Duration = timedelta(seconds=30)
     """How long to wait for the server at the start."""
 
+    @property
+    def uses_tls(self) -> bool:
+        return self.tls or bool(self.api_key.get_secret_value())
+
 
 class RpcSettings(Section):
     host: str = "127.0.0.1"

@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support.clickhouse_owner import SmallDisk, owner_on_small_disk
+from tests.support.clickhouse_owner import owner_on_small_disk
 from tests.support.events import new_tenant
 from tests.support.measure import Measuring, expected
 from tests.support.sessions import NOON, trace
+from tests.support.small_disk import SmallDisk
 from touchline.kernel import StorageFull, SystemClock, new_artifact_hash, surface
 from touchline.measure.ingest.self_metrics import SelfMetrics
 from touchline.measure.lifecycle.service import LifecycleFeed, LifecycleService
@@ -201,6 +202,6 @@ def test_status_says_whose_disk_is_full(small: Full, tmp_path: Path) -> None:
 
 async def test_postgres_on_a_full_disk_is_told_as_such(database: Database) -> None:
     """By the error that it raises when it cannot extend a file."""
-    with pytest.raises(StorageFull):
+    with pytest.raises(StorageFull, match="nothing was changed"):
         async with database.transaction(new_tenant()) as transaction:
             await transaction.connection.execute("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.support.pictures import BUG, CAPTION, as_picture, blank, broadcast_picture
+from touchline.media import settings
 from touchline.media.engines.model import Picture, ReaderName
 from touchline.media.engines.service import (
     BadPicture,
@@ -25,6 +26,7 @@ from touchline.media.engines.service import (
     EngineTimedOut,
     LanguageMissing,
     PictureTooLarge,
+    PictureTooSlow,
 )
 from touchline.media.sandbox import Sandbox
 from touchline.media.settings import MediaSettings
@@ -35,6 +37,7 @@ WORDS = {"ARS 2-1 CHE", "67:42", "Marta Silva", "Head coach"}
 ENDING_S = 20
 LIVES_ON = """
 import asyncio, sys
+from touchline.media import settings
 from touchline.media.engines.model import Picture
 from touchline.media.engines.service import Engine
 from touchline.media.sandbox import Sandbox
@@ -183,12 +186,47 @@ async def test_killed_again_and_again_it_is_a_typed_error(judge: Engine) -> None
     assert [pid for pid in killed if psutil.pid_exists(pid)] == []
 
 
-async def test_a_picture_has_its_time(judge: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_picture_that_hangs_ends_by_the_clock_and_is_tried_again(
+    judge: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stuck = await stopped(judge)
-    monkeypatch.setattr(judge, "_settings", MediaSettings(picture_time=timedelta(milliseconds=200)))
-    with pytest.raises(EngineTimedOut):
+    monkeypatch.setattr(settings, "SHORTEST_WALL", timedelta(0))
+    monkeypatch.setattr(judge, "_settings", MediaSettings(picture_time=timedelta(milliseconds=100)))
+    with pytest.raises(EngineTimedOut) as raised:
         await judge.judge(PICTURE)
+    assert raised.value.retryable
     assert await gone(stuck)
+
+
+async def test_a_machine_that_is_too_busy_for_a_picture_is_no_verdict_on_it(
+    judge: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gets no processor for longer than the picture may take of it."""
+    first, slow = await judge.judge(PICTURE), timedelta(milliseconds=100)
+    monkeypatch.setattr(judge, "_settings", MediaSettings(picture_time=slow))
+    busy = await stopped(judge)
+    asked = asyncio.create_task(judge.judge(PICTURE))
+    assert not (await asyncio.wait([asked], timeout=2 * slow.total_seconds()))[0]
+    os.killpg(busy[0].pid, signal.SIGCONT)
+    assert await asked == first
+
+
+async def test_a_picture_that_needs_too_much_of_the_processor_ends_for_good(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On whatever machine. Nothing of it is tried again."""
+    page = plain((2560, 1440), (255, 255, 255))
+    for line in range(20, 1400, 40):
+        write(page, f"{line} " + "Marta Silva " * 8, (20, line), 24, (0, 0, 0))
+    monkeypatch.setattr(sandbox, "settings", MediaSettings(picture_time=timedelta(seconds=1)))
+    async with Engine(sandbox, ReaderName.RAPIDOCR) as engine:
+        await engine.start()
+        first = family(engine)
+        with pytest.raises(PictureTooSlow, match="more than 1 s of CPU time") as raised:
+            await engine.read(as_picture(page))
+        assert not raised.value.retryable
+        assert engine.process_id is None
+        assert await gone(first)
 
 
 async def test_given_up_in_the_middle_nothing_is_left(judge: Engine) -> None:

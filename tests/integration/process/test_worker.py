@@ -508,10 +508,17 @@ async def test_a_heartbeat_that_races_the_end_of_a_job_warns_of_nothing(
     assert "lease lost" not in caplog.messages
 
 
-async def test_an_unexpected_error_is_tried_again_later_and_the_worker_goes_on(harness: QueueHarness) -> None:
+class Panic(BaseException):
+    """As libraries raise that are written in Rust."""
+
+
+@pytest.mark.parametrize("error", [KeyError("a defect"), asyncio.CancelledError("of a library"), Panic()], ids=repr)
+async def test_an_unexpected_error_is_tried_again_later_and_the_worker_goes_on(
+    harness: QueueHarness, error: BaseException
+) -> None:
     async def break_first(job: Job, report: ReportProgress) -> None:
         if job.id == bad.id:
-            raise KeyError("a defect")
+            raise error
 
     bad, good = await harness.enqueue(), await harness.enqueue()
     async with running_worker(harness, ScriptedHandler(break_first)):
@@ -522,7 +529,7 @@ async def test_an_unexpected_error_is_tried_again_later_and_the_worker_goes_on(h
 
         await until(failed)
     after = await harness.job(bad.id)
-    assert (after.status, after.error.type if after.error else None) == (JobStatus.QUEUED, "KeyError")
+    assert (after.status, after.error.type if after.error else None) == (JobStatus.QUEUED, type(error).__name__)
 
 
 async def test_a_poison_job_ends_in_the_dead_letters_after_four_runs_while_others_go_on(harness: QueueHarness) -> None:

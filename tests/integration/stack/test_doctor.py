@@ -49,8 +49,12 @@ async def test_who_can_use_temporal_is_said_plainly(running: RunningStack) -> No
     found = await findings(Stack(running.folder, SETTINGS))
     assert found["temporal access"].what == "every user of this machine can read, start and end workflows"
     assert "temporal.address" in found["temporal access"].fix
-    elsewhere = OutsideEndpoints(temporal=running.endpoints.temporal)
-    assert "temporal access" not in await findings(Stack(running.folder, SETTINGS, elsewhere))
+    where = running.endpoints.temporal
+    plain = await findings(Stack(running.folder, SETTINGS, OutsideEndpoints(temporal=where)))
+    assert plain["temporal access"].what.startswith(f"everyone who reaches {where.address} can ")
+    assert "temporal.tls" in plain["temporal access"].fix
+    secure = OutsideEndpoints(temporal=replace(where, tls=True))
+    assert "temporal access" not in await findings(Stack(running.folder, SETTINGS, secure))
 
 
 async def test_too_little_room_for_the_object_store_is_a_failure(root: Path) -> None:

@@ -23,7 +23,7 @@ from tests.support.wait import eventually
 from touchline.platform.clickhouse.client import Analytics
 from touchline.platform.endpoints import Endpoints, ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.postgres.migrations import LOGIN_ROLES, NOLOGIN_ROLES
-from touchline.platform.settings import ClickHouseSettings
+from touchline.platform.settings import ClickHouseSettings, StackSettings
 from touchline.platform.stack import objects
 from touchline.platform.stack.folder import read_ports, read_secrets
 from touchline.platform.stack.process import installed_postgres, program
@@ -147,6 +147,10 @@ async def test_an_outside_server_is_used_and_not_started(stack: RunningStack, ro
         assert [process.name() for process in find_orphans(other.folder)] == ["postgres"]
 
 
+def test_the_object_store_says_how_much_space_it_needs_to_write_anything(stack: RunningStack) -> None:
+    assert stack.part("objects").least_free_bytes == StackSettings().objects_free_space
+
+
 def test_temporary_files_of_the_parts_lie_in_the_data_folder(stack: RunningStack) -> None:
     started = [process for process in find_orphans(stack.folder) if process.name() != "postgres"]
     found = {process.environ().get("TMPDIR") for process in started}
@@ -177,6 +181,18 @@ async def test_data_and_ports_survive_a_kill_of_everything_and_a_clean_stop_leav
         assert not again.folder.temporary.exists()
     assert modes(outside) == before
     assert not any(path.exists() for path in sockets)
+
+
+def test_a_start_that_is_stopped_in_the_middle_leaves_no_socket(root: Path) -> None:
+    """Its master may have been elected by then, and its server not have been started."""
+
+    def sockets() -> list[Path]:
+        return [path for path in objects.sockets(read_ports(root / "ports.json")) if path.exists()]
+
+    with running_stack(StackPlan(root, only={"objects"}), ready=False) as stack:
+        eventually(sockets)
+        assert stack.stop() == 0
+    assert sockets() == []
 
 
 async def keep(where: Endpoints) -> None:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactRenamed
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
@@ -68,11 +68,19 @@ class LiveConnection:
     def is_closing(self) -> bool:
         return self._closing is not None
 
+    @property
+    def is_accepted(self) -> bool:
+        return self._websocket.application_state is WebSocketState.CONNECTED
+
     def close(self, closing: CloseReason) -> None:
         if self._closing is None:
             LIVE_CLOSINGS.labels(closing.name.lower()).inc()
             self._time.reschedule(asyncio.get_running_loop().time() + CLOSE_WITHIN.total_seconds())
             self._closing = asyncio.create_task(self._close(closing), name="close a live connection")
+
+    def drop(self) -> None:
+        """Without a word."""
+        self._time.reschedule(asyncio.get_running_loop().time())
 
     def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Work that goes on for as long as the connection is served."""

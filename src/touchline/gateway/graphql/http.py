@@ -94,6 +94,9 @@ def is_message(message: Any) -> bool:
 # --- Subscriptions over `graphql-transport-ws`. Queries and mutations are refused: HTTP has limits for them.
 
 TOKEN = "accessToken"  # noqa: S105  its name in the connection's parameters
+# Live connections that have not said yet who they are. An HTTP server cannot tell them from those that are used, and
+# without a limit of their own they would take all its places, for as long as `hello_timeout` each.
+MOST_SILENT = 100
 logger = logging.getLogger(__name__)
 
 
@@ -125,18 +128,30 @@ class Sockets(GraphQL[RequestContext, None]):
         )
         self._composition = composition
         self._connections = composition.feeds.connections
+        self._silent: dict[LiveConnection, None] = {}  # oldest first
 
     async def serve(self, websocket: WebSocket) -> None:
         with suppress(TimeoutError):  # it was closed, and its client did not take that
             async with asyncio.timeout(None) as time:
                 connection = LiveConnection(websocket, time)
                 context = RequestContext(self._composition, operations=LIVE, connection=connection)
+                self._let_in(connection)
                 try:
                     await self.run(websocket, context=context, root_value=None)
                 finally:
+                    self._silent.pop(connection, None)
                     await connection.end()
                     if context.known is not None:
                         self._connections.leave(context.known.tenant_id)
+
+    def _let_in(self, connection: LiveConnection) -> None:
+        """In the place of the one that has been silent for longest, when there are too many of them."""
+        self._silent[connection] = None
+        if len(self._silent) > MOST_SILENT:
+            oldest = next((one for one in self._silent if one.is_accepted), None)
+            if oldest is not None:
+                del self._silent[oldest]
+                oldest.drop()
 
     async def on_ws_connect(self, context: RequestContext) -> UnsetType:
         try:
@@ -166,6 +181,7 @@ class Sockets(GraphQL[RequestContext, None]):
         if not self._connections.enter(principal.tenant_id):
             raise LimitExceeded("the tenant has too many live connections")
         context.known = principal
+        self._silent.pop(context.live, None)
         context.live.position = await self._composition.feeds.head(principal.tenant_id)
         context.live.run_in_background(self._recheck(token, context.live))
 

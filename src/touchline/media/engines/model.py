@@ -41,6 +41,7 @@ class EngineOrder:
     threads: int
     memory_bytes: int
     most_bytes: int  # of one picture
+    picture_cpu_s: int  # of all threads together
     user_id: int  # to become, where root started it
 
 

@@ -7,6 +7,8 @@ more; after that the caller hears of it. Nothing is left behind by `close`.
 from __future__ import annotations
 
 import asyncio
+import math
+import signal
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -16,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from touchline.kernel import DeadlineExceeded, Defect, InvalidInput, LimitExceeded, Misconfigured, Unavailable
 from touchline.media.sandbox import IsolatedProgram, Sandbox
+from touchline.media.settings import wall_limit
 
 from .messages import LENGTHS, BrokenMessage, Message, document_in, head_of, lengths_in
 from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, TextRegion, reader_for
@@ -24,10 +27,16 @@ from .model import CHANNELS, EngineOrder, FrameVerdict, Picture, ReaderName, Tex
 # an answer ends the process; nobody hears the answer to somebody else's question.
 
 PART = 65536
+# Of the process itself, and as bubblewrap passes it on.
+OUT_OF_CPU_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 
 
 class EngineProcessEnded(Exception):
     """It ended instead of answering; with its exit code and its last words."""
+
+    def __init__(self, exit_code: int, words: str) -> None:
+        super().__init__(f"it ended with {exit_code}: {words}")
+        self.is_out_of_cpu_time = exit_code in OUT_OF_CPU_TIME
 
 
 class EngineProcess:
@@ -49,8 +58,7 @@ class EngineProcess:
             return document_in(await self._exactly(length))
         except (OSError, EOFError, BrokenMessage) as error:
             exit_code = await self.close()
-            words = self._program.last_words or type(error).__name__
-            raise EngineProcessEnded(f"it ended with {exit_code}: {words}") from error
+            raise EngineProcessEnded(exit_code, self._program.last_words or type(error).__name__) from error
 
     def kill(self) -> None:
         self._program.kill()
@@ -69,9 +77,19 @@ class EngineProcess:
         return bytes(received)
 
 
-# What can go wrong with the engines, as errors. Misconfigured └── LanguageMissing final: names the package
-# LimitExceeded └── PictureTooLarge InvalidInput └── BadPicture its bytes are not what its size says Unavailable ├──
-# EngineCrashed the engine process ended in the middle of a picture, twice └── DeadlineExceeded └── EngineTimedOut
+# What can go wrong with the engines, as errors.
+#
+#   Misconfigured
+#   └── LanguageMissing         final: names the package
+#   LimitExceeded
+#   ├── PictureTooLarge
+#   └── PictureTooSlow          it needs more CPU time than it may, on any machine
+#   InvalidInput
+#   └── BadPicture              its bytes are not what its size says
+#   Unavailable
+#   ├── EngineCrashed           the engine process ended in the middle of a picture, twice
+#   └── DeadlineExceeded
+#       └── EngineTimedOut      by the clock: it hangs, or the machine is far too busy
 
 
 class LanguageMissing(Misconfigured):
@@ -86,12 +104,16 @@ class PictureTooLarge(LimitExceeded):
     next_step = "Send a smaller image, or raise `media.largest_picture`."
 
 
+class PictureTooSlow(LimitExceeded):
+    next_step = "Send a smaller image, or raise `media.picture_time`."
+
+
 class EngineCrashed(Unavailable):
     next_step = "Try again. If it only happens with this image, report it."
 
 
 class EngineTimedOut(DeadlineExceeded):
-    next_step = "Try again when the machine is less busy, or raise `media.picture_time`."
+    next_step = "Try again when the machine is less busy."
 
 
 MODULE = "touchline.media.vision"
@@ -113,6 +135,7 @@ class Engine:
             threads=self._settings.engine_threads,
             memory_bytes=self._settings.engine_memory,
             most_bytes=self._settings.largest_picture * CHANNELS,
+            picture_cpu_s=math.ceil(self._settings.picture_time.total_seconds()) * self._settings.engine_threads,
             user_id=self._settings.sandbox_user_id,
         )
         self._one_at_a_time = asyncio.Lock()
@@ -160,7 +183,10 @@ class Engine:
             self._stay()
             try:
                 return await self._answered(message)
-            except EngineProcessEnded:
+            except EngineProcessEnded as error:
+                if error.is_out_of_cpu_time:
+                    why = f"it took more than {self._order.picture_cpu_s} s of CPU time"
+                    raise PictureTooSlow("reading the image takes too much CPU time", why=why) from error
                 return await self._answered_at_last(message)
             finally:
                 self._leave_when_idle()
@@ -189,7 +215,8 @@ class Engine:
 
     @asynccontextmanager
     async def _in_time(self) -> AsyncGenerator[None]:
-        deadline = asyncio.timeout(self._settings.picture_time.total_seconds())
+        limit_s = wall_limit(self._settings.picture_time).total_seconds()
+        deadline = asyncio.timeout(limit_s)
         try:
             async with deadline:
                 with self._sandbox.stopping(deadline):
@@ -197,7 +224,7 @@ class Engine:
         except BaseException as error:  # also cancelled: what it still says would answer the wrong question
             await self._end()
             if isinstance(error, TimeoutError) and deadline.expired():
-                why = f"it took longer than {self._settings.picture_time.total_seconds():g} s"
+                why = f"it took longer than {limit_s:g} s of wall-clock time"
                 raise EngineTimedOut("the engine did not respond in time", why=why) from error
             raise
 

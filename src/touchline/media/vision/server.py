@@ -5,6 +5,7 @@ Invariant: its standard input is the only thing it talks to; a question that fai
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import signal
@@ -91,6 +92,14 @@ def isolate_engine(order: EngineOrder) -> None:
     die_with(os.getppid(), signal.SIGKILL)
 
 
+def allow_cpu(seconds: int) -> None:
+    """From now on. The system counts, and ends the process in the middle of whatever library it is in."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = math.ceil(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+
+
 def serve(line: socket.socket) -> None:
     first = _receive(line, most_bytes=0)
     if first is None:
@@ -105,6 +114,7 @@ def serve(line: socket.socket) -> None:
     isolate_engine(order)
     _say(line, {"ready": True})
     while (question := _receive(line, order.most_bytes)) is not None:
+        allow_cpu(order.picture_cpu_s)
         _say(line, _answer(work, question))
 
 

@@ -203,7 +203,7 @@ class Database:
                 "a statement took too long", why="it was cancelled; nothing was changed"
             ) from error
         except psycopg.errors.DiskFull as error:
-            raise errors.StorageFull("the disk of PostgreSQL is full", why="nothing was changed") from error
+            raise errors.StorageFull("the disk of PostgreSQL is full", why=_left_behind(error)) from error
         except psycopg.OperationalError as error:
             if not is_connection_lost(error):
                 raise
@@ -223,6 +223,12 @@ async def _check_connection(connection: AsyncConnection[Any]) -> None:
     poll.register(connection.fileno(), select.POLLIN)
     if poll.poll(0):
         await AsyncConnectionPool.check_connection(connection)
+
+
+def _left_behind(error: psycopg.errors.DiskFull) -> str:
+    """Without space for its log, the server ends in the middle of a commit, which it may have written by then."""
+    refused = error.diag.severity_nonlocalized == "ERROR"
+    return "nothing was changed" if refused else "whether the change was committed is unknown"
 
 
 def is_connection_lost(error: psycopg.OperationalError) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from touchline.kernel import SetupError, TouchlineError
+from touchline.platform.endpoints import TemporalEndpoint
 
 from . import clickhouse, objects, postgres, temporal
 from .folder import OPEN_TO_OTHERS, PASSABLE_FOLDER, first_inaccessible, is_free, read_ports, read_secrets, service_user
@@ -173,6 +174,9 @@ def _supervisor(stack: Stack, running: int | None) -> Iterator[DoctorFinding]:
 
 def _temporal_access(stack: Stack) -> Iterator[DoctorFinding]:
     """The one part without authentication. Always reported: we cannot know who else uses the machine."""
+    if where := stack.outside.temporal:
+        yield from _outside_temporal_access(where)
+        return
     if temporal.NAME not in embedded_servers(stack):
         return
     page = " Its web page is on as well: `stack.temporal_page`." if stack.settings.temporal_page else ""
@@ -184,6 +188,18 @@ def _temporal_access(stack: Stack) -> Iterator[DoctorFinding]:
         "Nothing to do on a machine of your own. Where others log in, run a Temporal server with TLS and set "
         "`temporal.address`, `temporal.tls` and `temporal.api_key`.",
     )
+
+
+def _outside_temporal_access(where: TemporalEndpoint) -> Iterator[DoctorFinding]:
+    """Without TLS there is no login either: an API key switches TLS on."""
+    if not where.tls:
+        yield DoctorFinding(
+            "temporal access",
+            FindingLevel.WARN,
+            f"everyone who reaches {where.address} can read, start and end workflows",
+            "the connection to Temporal uses neither TLS nor an API key",
+            "Set `temporal.tls` or `temporal.api_key`, or make sure that only Touchline reaches the server.",
+        )
 
 
 def _ports(stack: Stack) -> Iterator[DoctorFinding]:

@@ -12,12 +12,16 @@ once is leader at once at every later start.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
 import signal
+import socket
 import ssl
+import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -109,6 +113,7 @@ PROBE_KEY = ".touchline/probe"
 SIGNED_FOR = timedelta(minutes=1)
 # It talks to itself through these, in this fixed place; a killed one leaves them behind.
 SOCKET = "/tmp/seaweedfs-{service}-grpc-{port}.sock"  # noqa: S108 - not our choice
+ABANDONED_AFTER_S = 60.0  # a server that is just starting has made its socket and does not listen there yet
 
 
 def endpoint(ports: Ports, secrets: Secrets) -> ObjectsEndpoint:
@@ -157,6 +162,7 @@ def objects_part(installation: Installation) -> StackPart:
         after_stop=lambda: remove_sockets(ports),
         address=where.url,
         ports={name: ports[name] for name in PORTS},
+        least_free_bytes=int(installation.settings.objects_free_space),
     )
 
 
@@ -169,6 +175,28 @@ def remove_sockets(ports: Ports) -> None:
     for path in sockets(ports):
         with suppress(OSError):  # another user's file of this name is not ours to remove
             path.unlink(missing_ok=True)
+
+
+def remove_abandoned_sockets() -> None:
+    """Those of ours where nobody listens: of a data folder that is gone, when its reaper was killed as well."""
+    pattern = Path(SOCKET.format(service="*", port="*"))
+    for path in pattern.parent.glob(pattern.name):
+        with suppress(OSError):  # another start was quicker
+            if _is_abandoned(path):
+                path.unlink()
+
+
+def _is_abandoned(path: Path) -> bool:
+    found = path.lstat()
+    if (
+        found.st_uid != os.geteuid()
+        or not stat.S_ISSOCK(found.st_mode)
+        or time.time() - found.st_mtime < ABANDONED_AFTER_S
+    ):
+        return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        return probe.connect_ex(str(path)) == errno.ECONNREFUSED
 
 
 def ports_with_foreign_sockets(ports: Ports) -> list[int]:

@@ -25,6 +25,9 @@ from .process import Launch, python_environment
 Probe = Callable[[], Awaitable[None]]  # returns when the part answers correctly, raises what is wrong otherwise
 
 
+MIN_FREE_BYTES = 32 * 1024**2  # PostgreSQL writes its log in files of 16 MiB, and ClickHouse reserves before it writes
+
+
 class PartKind(StrEnum):
     SERVER = "server"
     ROLE = "role"
@@ -51,6 +54,7 @@ class StackPart:
     needs: tuple[str, ...] = ()  # parts that must be ready before it starts, as far as they are ours to start
     address: str = ""  # for people; without secrets
     ports: Mapping[str, int] = field(default_factory=dict[str, int])
+    least_free_bytes: int = MIN_FREE_BYTES  # with less on the disk of its data it writes nothing more
 
 
 LIMIT = timedelta(seconds=5)

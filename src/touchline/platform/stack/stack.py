@@ -148,9 +148,13 @@ async def run_stack(stack: Stack) -> None:
     with hold_lock(stack.folder):
         await asyncio.to_thread(kill_orphans, stack.folder)
         objects.remove_sockets(read_ports(stack.folder.ports))
+        objects.remove_abandoned_sockets()
         installation = prepare_installation(stack)
         with _temporary(stack.folder), running_reaper(stack.folder, objects.sockets(installation.ports)):
-            await Supervisor(stack.folder, stack.settings, supervisor_plan(stack, installation)).run()
+            try:
+                await Supervisor(stack.folder, stack.settings, supervisor_plan(stack, installation)).run()
+            finally:
+                objects.remove_sockets(installation.ports)  # also of a start that was stopped before its server ran
 
 
 @contextmanager

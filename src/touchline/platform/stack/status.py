@@ -29,7 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 from touchline.kernel import Conflict, SetupError
 
 from .folder import PRIVATE_FILE, DataFolder, write_private
-from .part import PartKind, http_probe, probe_error
+from .part import MIN_FREE_BYTES, PartKind, http_probe, probe_error
 from .process import is_marked, mark
 
 LOCK_TIMEOUT = timedelta(seconds=2)  # another process may check (`lock_holder`), or a killed one may still be ending
@@ -157,7 +157,7 @@ class PartState(StrEnum):
     READY = "ready"
     UNHEALTHY = "unhealthy"  # it runs, but fails its health checks; it is restarted when that continues
     RESTARTING = "restarting"  # it ended, and starts again after a delay
-    DISK_FULL = "disk full"  # it answers, but cannot write
+    DISK_FULL = "disk full"  # it cannot write, whether it still answers or cannot start any more
     STOPPING = "stopping"
     STOPPED = "stopped"
     OUTSIDE = "outside"  # runs elsewhere; we only use it
@@ -181,6 +181,7 @@ class PartStatus:
     address: str = ""
     ports: Mapping[str, int] = field(default_factory=dict[str, int])
     detail: str = ""
+    least_free_bytes: int = MIN_FREE_BYTES  # with less on the disk of its data it writes nothing more
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +225,9 @@ class StateWriter:
             write_private(self._path, _STATE.dump_json(self.state, indent=2).decode())
 
 
-MIN_FREE_BYTES = 32 * 1024**2  # PostgreSQL writes its log in files of 16 MiB, and ClickHouse reserves before it writes
 DONE = frozenset({PartState.READY, PartState.OUTSIDE})
+# PostgreSQL ends on a full disk, and cannot start again before it has space: the disk is the reason, whatever it says.
+NEEDS_DISK = frozenset({PartState.READY, PartState.UNHEALTHY, PartState.STARTING, PartState.RESTARTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +280,13 @@ def _running(folder: DataFolder, state: StackState) -> StackReport:
 
 def _checked(folder: DataFolder, part: PartStatus) -> PartStatus:
     """A server on a full disk passes its health check until it has something to write."""
-    if part.kind != PartKind.SERVER or part.state is not PartState.READY:
+    if part.kind != PartKind.SERVER or part.state not in NEEDS_DISK:
         return part
-    why = disk_full_reason(folder.of(part.name))
+    why = disk_full_reason(folder.of(part.name), part.least_free_bytes)
     return replace(part, state=PartState.DISK_FULL, detail=why) if why else part
 
 
-def disk_full_reason(path: Path) -> str:
+def disk_full_reason(path: Path, least_bytes: int = MIN_FREE_BYTES) -> str:
     """Why nothing more can be written there; blank when it can."""
     try:
         disk = os.statvfs(path)
@@ -293,8 +295,9 @@ def disk_full_reason(path: Path) -> str:
     free = disk.f_bavail * disk.f_frsize
     if disk.f_files and not disk.f_favail:
         return f"the disk of {path} has no free inodes; delete files to make room"
-    if free < MIN_FREE_BYTES:
-        return f"only {free / 1024**2:.1f} MiB are free on the disk of {path}; free some space"
+    if free < least_bytes:
+        least = f"{least_bytes / 1024**2:.0f} MiB"
+        return f"only {free / 1024**2:.1f} MiB are free on the disk of {path}, and it needs {least}; free some space"
     return ""
 
 

@@ -220,7 +220,15 @@ class PartMonitor:
 
 
 def waiting_status(part: StackPart, now: datetime) -> PartStatus:
-    return PartStatus(part.name, part.kind, PartState.WAITING, now, address=part.address, ports=part.ports)
+    return PartStatus(
+        part.name,
+        part.kind,
+        PartState.WAITING,
+        now,
+        address=part.address,
+        ports=part.ports,
+        least_free_bytes=part.least_free_bytes,
+    )
 
 
 def _reason(code: int, recent: str) -> str:

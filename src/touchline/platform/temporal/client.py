@@ -36,7 +36,7 @@ async def connect(endpoint: TemporalEndpoint, settings: TemporalSettings) -> Cli
                     endpoint.address,
                     namespace=endpoint.namespace,
                     api_key=api_key,
-                    tls=settings.tls or api_key is not None,
+                    tls=settings.uses_tls,
                 )
         except (RuntimeError, TimeoutError) as error:  # the library has no class of its own for this
             reason = str(error) or reason

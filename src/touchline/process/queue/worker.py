@@ -231,14 +231,20 @@ class JobRunner:
         """Does the work, then records how it ended."""
         try:
             finished = await self._work(run)
-        except asyncio.CancelledError:
-            _uncancel()
+        except asyncio.CancelledError as error:
+            if not _uncancel():
+                return await self._fail_work(run, error)
             return await self._release(run)
-        except Exception as error:
-            run.working = False
-            return await (self._release(run) if self.stopping else self._fail(run, error))
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic in a library that was written in Rust is no Exception
+            return await self._fail_work(run, error)
         run.working = False
         return await self._complete(run, finished)
+
+    async def _fail_work(self, run: RunningJob, error: BaseException) -> JobOutcome:
+        run.working = False
+        return await (self._release(run) if self.stopping else self._fail(run, error))
 
     async def _work(self, run: RunningJob) -> Finished:
         job, progress = run.job, ProgressReporter(lambda percent: self._report(run, percent))
@@ -333,10 +339,14 @@ def log_fields(job: Job) -> dict[str, Any]:
     }
 
 
-def _uncancel() -> None:
-    """The interruption was meant for the work; what follows may use timeouts of its own."""
-    if task := asyncio.current_task():
-        task.uncancel()
+def _uncancel() -> bool:
+    """The interruption was meant for the work; what follows may use timeouts of its own. False: there was none, and a
+    library of the work's own said so. Released as if it had been, that job would run again and again at once."""
+    task = asyncio.current_task()
+    if task is None or not task.cancelling():
+        return False
+    task.uncancel()
+    return True
 
 
 JOBS_CHANNEL = "touchline_jobs"

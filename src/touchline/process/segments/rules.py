@@ -36,15 +36,17 @@ CURRENCIES = dict(zip("€$£¥₹₺₩฿₽", ("EUR", "USD", "GBP", "JPY", "I
 CODES = ("EUR", "USD", "GBP", "JPY", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL", "INR", "TRY", "AUD", "CAD")
 TIMES = {"k": 10**3, "m": 10**6, "mio": 10**6, "million": 10**6, "bn": 10**9, "billion": 10**9}
 UNITS = (
-    "%", "km/h", "mph", "m/s", "kmh", "km", "cm", "mm", "kg", "mg", "lbs", "lb", "°c", "°f", "°", "min", "sec", "hrs",
+    "%", "km/h", "mph", "m/s", "kmh", "km", "cm", "mm", "kg", "mg", "lbs", "lb", "°", "min", "sec", "hrs",
     "hz", "khz", "mhz", "ghz", "kb", "mb", "gb", "tb", "fps", "px", "kw", "kwh", "ft", "yd", "yds", "m", "g", "s", "h",
 )  # fmt: skip
 
 _CODES = "|".join(CODES)
+_TEMPERATURE = r"[\u2103\u2109]|[°\u00ba]\s?[cf]"  # \u00ba is an ordinal sign, which OCR takes for a degree
+_MINUS = r"[-\u2212\u2013\uff0d]"
 _SIGNS = "".join(map(regex.escape, CURRENCIES))
 _COUNTS = "|".join(sorted(set(TIMES) - {"m"}, key=len, reverse=True))  # without money, an m is a metre
 _TIMES = "|".join(sorted(TIMES, key=len, reverse=True))
-_UNITS = "|".join(map(regex.escape, sorted(UNITS, key=len, reverse=True)))
+_UNITS = _TEMPERATURE + "|" + "|".join(map(regex.escape, sorted(UNITS, key=len, reverse=True)))
 _GROUPED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"
 _NUMBER = rf"(?:{_GROUPED}|\d+(?:[.,]\d+)?)"
 _BEFORE, _BEHIND = r"(?<![\p{L}\p{N}_.,])", r"(?![\p{L}\p{N}_])"
@@ -65,9 +67,9 @@ _ALONE_BEFORE, _ALONE_BEHIND = (
     r"(?<![\p{L}\p{N}_.,:/\u2013-])",
     r"(?![\p{L}\p{N}_:/\u2013-]|[.,]\d)",
 )
-_SIGN = r"(?:(?<![^\s(])[-\u2212])?"  # a hyphen inside a word or a range is not a sign
-_PAID = rf"[{_SIGNS}]\s?(?P<paid>{_NUMBER})(?:\s?(?P<times>{_TIMES}){_BEHIND})?"
-_PRICE = rf"{_BEFORE}(?P<price>{_NUMBER})(?:\s?(?P<priced>{_TIMES}))?\s?(?:[{_SIGNS}]|(?:{_CODES}){_BEHIND})"
+_SIGN = rf"(?:(?<![^\s(]){_MINUS})?"  # a hyphen inside a word or a range is not a sign
+_PAID = rf"(?P<owed>{_SIGN})[{_SIGNS}]\s?(?P<paid>{_MINUS}?{_NUMBER})(?:\s?(?P<times>{_TIMES}){_BEHIND})?"
+_PRICE = rf"{_BEFORE}(?P<price>{_SIGN}{_NUMBER})(?:\s?(?P<priced>{_TIMES}))?\s?(?:[{_SIGNS}]|(?:{_CODES}){_BEHIND})"
 _KINDS = (
     rf"{_BEFORE}(?P<clock>{_CLOCK})",
     rf"(?P<board>{_BOARD})",
@@ -82,7 +84,8 @@ _PHONE = regex.compile(
     r"(?:\+|\b00)\d{1,3}(?:[ \u00a0./-]?\(?\d{1,5}\)?){2,7}"  # +44 (0)20 7946 0958
     r"|0\d{1,4}(?:[ \u00a0./-]\d{2,8}){1,4}|0\d{8,11}"  # 020 7946 0958, 07911123456
     r"|(?:1[ .-])?\(\d{2,5}\) ?\d{2,4}(?:[ .-]\d{2,4}){1,3}"  # (555) 123-4567
-    r"|(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}|\d{3}-\d{4}"  # 555-123-4567
+    r"|(?:1[.-])?\d{3}([.-])\d{3}\1\d{4}|\d{3}-\d{4}|1 \d{3} \d{3} \d{4}"  # 555-123-4567, 1 800 555 0199
+    r"|(?<=\b(?i:call|fax|hotline|mobile|phone|tel|whatsapp)[.:]?\s{1,2})\d{2,5}(?:[ \u00a0./-]?\d{2,8}){1,4}"
     r")(?![\p{L}\p{N}_:%]|[.,-]\d)"
 )
 _LEAST_DIGITS, _MOST_DIGITS = 7, 15  # of a telephone's number
@@ -135,12 +138,20 @@ def _described(found: regex.Match[str]) -> tuple[NumberKind, str]:
     if found["money"]:
         return NumberKind.CURRENCY, _money(found)
     if found["measure"]:
-        return NumberKind.UNIT, f"{amount(found['many'])} {found['unit'].lower()}"
+        return NumberKind.UNIT, f"{amount(found['many'])} {_unit(found['unit'])}"
     return NumberKind.PLAIN, amount(found["plain"], TIMES[found["counted"].lower()] if found["counted"] else 1)
+
+
+def _unit(text: str) -> str:
+    """Degrees are written in several ways."""
+    degrees = unicodedata.normalize("NFKC", text.replace("\u00ba", "°")).lower()
+    return regex.sub(r"°\s+", "°", degrees)
 
 
 def _money(found: regex.Match[str]) -> str:
     number, times = found["paid"] or found["price"], found["times"] or found["priced"]
+    if found["owed"] and not regex.match(_MINUS, number):
+        number = found["owed"] + number
     sign = next((CURRENCIES[each] for each in found.group() if each in CURRENCIES), None)
     code = sign or found.group()[-3:].upper()
     return f"{amount(number, TIMES[times.lower()] if times else 1)} {code}"
@@ -149,7 +160,7 @@ def _money(found: regex.Match[str]) -> str:
 def amount(text: str, times: int = 1) -> str:
     """The last separator is the decimal point, unless three digits follow it: then it separates groups."""
     digits = regex.sub(r"[\s+]", "", _digits(text))
-    sign, digits = ("-", digits[1:]) if digits[0] in "-\u2212" else ("", digits)
+    sign, digits = ("-", digits[1:]) if regex.match(_MINUS, digits) else ("", digits)
     grouped = regex.fullmatch(r"\d{1,3}(?:([.,])\d{3}(?:\1\d{3})*)(?:[.,](\d+))?", digits)
     if grouped:
         digits = digits.replace(grouped[1], "").replace(",", ".")

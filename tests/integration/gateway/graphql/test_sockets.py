@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,6 +17,7 @@ from tests.support.wait import LOOK_AGAIN_S
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalReturned, OriginalVanished
 from touchline.gateway.auth.rules import COMMAND_LINE
+from touchline.gateway.graphql import http
 from touchline.gateway.graphql.feeds import CloseReason
 from touchline.gateway.metrics import LIVE_CLOSINGS, LIVE_CONNECTIONS
 from touchline.gateway.settings import GraphqlSettings
@@ -24,7 +26,7 @@ from touchline.serve.artifacts import transitions
 
 from .documents import VOD
 from .site import Needs, Person, Plan, Site, running_site
-from .subscriber import LIVE, Socket, listening, opened
+from .subscriber import LIVE, TIMEOUT_S, Socket, listening, opened
 
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -332,6 +334,22 @@ async def test_who_stays_silent_is_closed(needs: Needs) -> None:
     plan = Plan(graphql=GraphqlSettings(hello_timeout=20 * MILLISECOND))
     async with running_site(needs, plan) as site, listening(site.app) as address, opened(address) as browser:
         assert (await browser.closing())[0] == 4408
+
+
+async def test_a_crowd_of_the_silent_keeps_nobody_out(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has waited for longest without a word makes room; who said hello does not count."""
+    monkeypatch.setattr(http, "MOST_SILENT", 2)
+    ada = await live.site.person()
+    async with opened(live.address) as known, AsyncExitStack() as stack:
+        await known.hello(ada.token)
+        crowd = [await stack.enter_async_context(opened(live.address)) for _ in range(4)]
+        for first in crowd[:2]:
+            async with asyncio.timeout(TIMEOUT_S):
+                await first.connection.wait_closed()
+        for still in (*crowd[2:], known):
+            await still.say("ping")
+            assert (await still.hear())["type"] == "pong"
+        await crowd[3].hello(ada.token)
 
 
 # --- what may be said

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import socket
+from pathlib import Path
+
 import pytest
 
 from touchline.platform.stack import objects
@@ -33,3 +37,24 @@ def test_what_others_put_in_the_place_of_a_socket_makes_its_port_another_one(
     changed = {name for name in objects.PORTS if chosen[name] != remembered[name]}
     assert [remembered[name] for name in changed] == [port]
     assert objects.ports_with_foreign_sockets(chosen) == []
+
+
+def test_sockets_where_nobody_listens_are_removed_also_of_a_folder_that_is_gone(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.mktemp("tmp")  # names of sockets are short
+    monkeypatch.setattr(objects, "SOCKET", f"{folder}/{{service}}-{{port}}.sock")
+    monkeypatch.chdir(folder)
+    listening, dead, starting = (Path(f"master-{port}.sock") for port in (1, 2, 3))
+    file, other = Path("filer-4.sock"), Path("another.sock")
+    file.touch()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(listening))
+        server.listen()
+        for path in (dead, starting, other):
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(str(path))
+        for path in (listening, dead, file, other):
+            os.utime(path, (0, 0))
+        objects.remove_abandoned_sockets()
+        assert {path.name for path in folder.iterdir()} == {str(path) for path in (listening, starting, file, other)}

@@ -61,3 +61,18 @@ def test_the_lock_tells_a_killed_supervisor_from_a_living_one(folder: DataFolder
     assert not found.all_ready
     assert "was killed" in found.detail
     assert [part.status.state for part in found.parts] == [PartState.STOPPED, PartState.OUTSIDE]
+
+
+@pytest.mark.parametrize("state", [PartState.READY, PartState.UNHEALTHY, PartState.STARTING, PartState.RESTARTING])
+def test_a_part_that_has_less_space_than_it_needs_says_so(folder: DataFolder, state: PartState) -> None:
+    """The object store writes nothing more long before the disk is full, and PostgreSQL cannot even start."""
+    enough, folder_of_both = replace(PART, state=PartState.READY), folder.of(PART.name)
+    folder_of_both.mkdir()
+    folder.of("objects").symlink_to(folder_of_both)
+    short = replace(enough, name="objects", state=state, detail="a consequence", least_free_bytes=10**18)
+    StateWriter(folder.state, replace(STATE, phase=StackPhase.READY, parts=(enough, short)))
+    with hold_lock(folder):
+        found = stack_report(folder)
+    assert [part.status.state for part in found.parts] == [PartState.READY, PartState.DISK_FULL]
+    assert found.parts[1].status.detail.endswith("and it needs 953674316406 MiB; free some space")
+    assert not found.all_ready
