@@ -23,7 +23,7 @@ export function StoredPage({ artifactHash }: { readonly artifactHash: string }) 
   const history = useSource(storageFeed, (request, ends) => createHistory(request, artifactHash, ends), [artifactHash]);
   return (
     <>
-      <nav class={styles.path} aria-label="Where you are">
+      <nav class={styles.path} aria-label="Breadcrumb">
         <Link to={STORAGE_PATH}>Storage</Link>
       </nav>
       <Content history={history} artifactHash={artifactHash} />

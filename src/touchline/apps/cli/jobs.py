@@ -100,7 +100,7 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
 
 @commands.command()
 def cancel(job_id: JobId, as_json: AsJson = False) -> None:
-    """Cancel a waiting or running job. Its worker stops, and jobs that depend on it fail."""
+    """Cancel a waiting or running job. Its worker stops, and the jobs that depend on it are cancelled too."""
     _act(job_id, lambda to, tenant, id_: to.cancel(tenant, id_, ACTOR), as_json)
 
 
