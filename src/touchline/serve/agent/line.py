@@ -278,7 +278,7 @@ class NodeLine:
         is_meant = copy is not None and copy.manifest_key == asked.manifest_key
         in_use = copy is not None and self.media.is_in_use(copy, self.transfers.settings.in_use_for)
         if is_meant and in_use and not asked.also_in_use:
-            raise Conflict("somebody is watching this copy", why=artifact_hash)
+            raise Conflict("this copy is being watched", why=artifact_hash)
         await asyncio.to_thread(self.folder.delete, tenant_id, artifact_hash, asked.manifest_key)
 
 

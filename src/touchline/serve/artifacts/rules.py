@@ -273,7 +273,7 @@ def lifecycle(artifact: Artifact) -> ArtifactLifecycle:
 
 def original_stored(artifact: Artifact) -> OriginalStored:
     if artifact.size_bytes is None:
-        raise Defect("an original is stored whose size nobody knows", why=artifact.artifact_hash)
+        raise Defect("the size of a stored original is unknown", why=artifact.artifact_hash)
     return OriginalStored(
         artifact_hash=artifact.artifact_hash,
         original_key=artifact.original_key,
