@@ -215,11 +215,7 @@ class Freeze(Existing):
     async def prepare(self) -> None:
         await super().prepare()
         self.holder = await self.cluster.warm(self.video)
-        state = await self.cluster.state(self.video.artifact_hash)
-        assert state
-        assert state.manifest_key
-        [segment] = [name for name in self.video.rendition if "segment_00001" in name]
-        await self.cluster.objects.delete(state.manifest_key.replace("index.m3u8", segment))
+        await lose_a_segment(self.cluster, self.video)
 
     def pause(self, victim: str) -> Pause:
         return HeldRequest(self.cluster, "node", f"PUT {self.segment}")
@@ -403,3 +399,76 @@ async def again(act: Callable[[], Awaitable[None]]) -> None:
 async def nothing_is_lost(cluster: Cluster, work: Step) -> None:
     for video in await work.videos():
         assert await cluster.lost_bytes(video) == []
+
+
+# --- Who comes at once, and who comes late.
+
+
+@pytest.mark.chaos(seconds=30)
+async def test_twenty_viewers_of_a_cold_clip_are_one_defrost(cluster: Cluster) -> None:
+    clip = await clip_of(cluster, await cluster.playable())
+    await asyncio.gather(*(cluster.storage.start_playback(clip.playback_id) for _ in range(20)))
+    await cluster.settle()
+    assert await cluster.commands(clip.artifact_hash) == [("defrost", "done")]
+    assert list((await cluster.copies(clip.artifact_hash)).values()) == ["present"]
+    assert await cluster.lost_bytes(clip) == []
+
+
+async def clip_of(cluster: Cluster, source: Playable) -> Playable:
+    new = NewClip(source.artifact_hash, 1000, 4000, title="The goal")
+    created = await cluster.registry.create_clip(cluster.ours, new)
+    return await cluster.when_playable(created.clip.artifact_hash)
+
+
+@pytest.mark.chaos(seconds=30)
+async def test_of_two_nodes_that_have_it_one_freezes(cluster: Cluster) -> None:
+    video = await cluster.playable()
+    first = await cluster.warm(video)
+    await cluster.kill(first)
+    await cluster.rows("UPDATE serve.nodes SET status = 'gone' WHERE node_id = %s", first)
+    second = await cluster.warm(video)
+    await cluster.restart(first)
+    assert await cluster.copies(video.artifact_hash) == dict.fromkeys(sorted((first, second)), "present")
+    await lose_a_segment(cluster, video)
+
+    freeze = cluster.storage.freeze
+    await asyncio.gather(*(freeze(cluster.ours, video.artifact_hash) for _ in range(2)))
+    await cluster.settle()
+    kinds = sorted(kind for kind, outcome in await cluster.commands(video.artifact_hash) if outcome == "done")
+    assert kinds == ["defrost", "defrost", "delete", "delete", "freeze"]
+    assert await cluster.copies(video.artifact_hash) == {}
+    assert await cluster.lost_bytes(video) == []
+    assert (await cluster.fsck()).damages == []
+
+
+@pytest.mark.chaos(seconds=30)
+async def test_a_late_done_after_a_delete_is_counted_and_ignored(cluster: Cluster) -> None:
+    video, before = await cluster.playable(), await late_acknowledgements(cluster)
+    work = Defrost(cluster, made=video)
+    pause = work.pause("")
+    await pause.begin()
+    await work.act()
+    await cluster.until(pause.is_reached, "its middle is not reached")
+    await cluster.registry.delete_upload(cluster.ours, video.artifact_hash)
+    await pause.end("")
+    await cluster.settle()
+    assert await late_acknowledgements(cluster) == before + 1
+    assert await cluster.copies(video.artifact_hash) == {}
+    assert await work.status(video.artifact_hash) == "deleted"
+    assert await cluster.lost_bytes(video) == []
+    assert (await cluster.fsck()).damages == []
+
+
+async def late_acknowledgements(cluster: Cluster) -> float:
+    answer = await cluster.http.get(f"http://127.0.0.1:{cluster.roles.health['artifacts']}/metrics")
+    name = "touchline_node_late_acknowledgements_total "
+    return next(float(line.removeprefix(name)) for line in answer.text.splitlines() if line.startswith(name))
+
+
+async def lose_a_segment(cluster: Cluster, video: Playable) -> None:
+    """Of the object store's rendition: what is left of it lies on a node."""
+    state = await cluster.state(video.artifact_hash)
+    assert state
+    assert state.manifest_key
+    [segment] = [name for name in video.rendition if "segment_00001" in name]
+    await cluster.objects.delete(state.manifest_key.replace("index.m3u8", segment))

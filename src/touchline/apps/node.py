@@ -15,7 +15,7 @@ from touchline import __version__
 from touchline.kernel import SystemClock
 from touchline.platform.http_server import HostCheck, HttpLimits
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc import client as peers
 from touchline.serve.agent.folder import CopyFolder
 from touchline.serve.agent.line import NodeLine, NodeName
 from touchline.serve.agent.media import FolderInventory, MediaApp
@@ -37,9 +37,10 @@ async def run_node(loaded: Loaded) -> None:
         with listening(settings.host, settings.port, "node.port") as listener:
             base_url = settings.base_url or f"http://{_host(settings.host)}:{listener.getsockname()[1]}"
             name = NodeName(settings.id, base_url, __version__, settings.locality)
+            artifacts = peers.Peer("artifacts", "artifacts.address", wiring.artifacts_address(loaded))
             async with (
                 ObjectStore(wiring.objects_endpoint(loaded), loaded.settings.objects) as objects,
-                RpcClient(wiring.artifacts_address(loaded), secret, loaded.settings.rpc) as client,
+                peers.connect(artifacts, secret, loaded.settings.rpc) as client,
             ):
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
                 inventory = FolderInventory(name.node_id, folder, InventoryTokens(secret), clock)
