@@ -60,15 +60,21 @@ LOOK_AGAIN_S = 0.2
 GRACE = timedelta(hours=24)
 
 DUE = """
+-- What somebody else changes right now is left for the next time: nobody waits for another.
 UPDATE platform.periodic SET next_run_at = now()
- WHERE name IN ('end uploads', 'end registered artifacts that do not exist', 'purge', 'purge videos',
-                'clean up orphan copies', 'end overdue commands to nodes')
+ WHERE name IN (SELECT name FROM platform.periodic
+                 WHERE name IN ('end uploads', 'end registered artifacts that do not exist', 'purge', 'purge videos',
+                                'clean up orphan copies', 'end overdue commands to nodes')
+                   FOR UPDATE SKIP LOCKED)
 """
 COMPLETIONS_DUE = """
 UPDATE serve.multiparts AS m SET due_at = now() FROM serve.artifacts AS a
  WHERE a.artifact_hash = m.artifact_hash AND a.status = 'completing'
 """
-PURGES_DUE = "UPDATE process.purges SET next_at = now() WHERE next_at > now()"
+PURGES_DUE = """
+UPDATE process.purges SET next_at = now()
+ WHERE video_id IN (SELECT video_id FROM process.purges WHERE next_at > now() FOR UPDATE SKIP LOCKED)
+"""
 UNDER_WAY = """
 SELECT artifact_hash, status || coalesce(' ' || transfer, '') FROM serve.artifacts
  WHERE status IN ('completing', 'aborting', 'processing') OR (status = 'requested' AND artifact_type = 'clip')

@@ -368,8 +368,7 @@ async def die_in_the_middle(cluster: Cluster, work: Step, victim: str) -> None:
 
 async def until_reached(cluster: Cluster, pause: Pause, acting: asyncio.Task[None]) -> None:
     async def look() -> bool:
-        if acting.done() and (error := acting.exception()):
-            raise error
+        assert not acting.done() or acting.exception() is None, acting.exception()
         await cluster.pass_time()
         return await pause.is_reached()
 
