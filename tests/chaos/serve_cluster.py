@@ -54,6 +54,7 @@ SETTINGS = {
     "PERIODIC_POLL_INTERVAL": "200ms",
     "PERIODIC_RETRY_DELAY": "1s",
     "SERVE_NODE_HEARTBEAT": "1s",
+    "RPC_START_TIMEOUT": "5m",  # a busy machine is no finding
 }
 WITHIN_S = 240.0
 LOOK_AGAIN_S = 0.2
