@@ -76,6 +76,11 @@ PURGES_DUE = """
 UPDATE process.purges SET next_at = now()
  WHERE video_id IN (SELECT video_id FROM process.purges WHERE next_at > now() FOR UPDATE SKIP LOCKED)
 """
+RETRIES_DUE = """
+UPDATE serve.artifacts SET purge_next_at = now()
+ WHERE artifact_hash IN (SELECT artifact_hash FROM serve.artifacts
+                          WHERE purge_next_at > now() AND purge_error IS NOT NULL FOR UPDATE SKIP LOCKED)
+"""
 UNDER_WAY = """
 SELECT artifact_hash, status || coalesce(' ' || transfer, '') FROM serve.artifacts
  WHERE status IN ('completing', 'aborting', 'processing') OR (status = 'requested' AND artifact_type = 'clip')
@@ -192,9 +197,10 @@ class Cluster:
         raise AssertionError(f"{what}: {last}\n{await self.rows(UNDER_WAY)}")
 
     async def pass_time(self) -> None:
-        """As if the next run of every periodic task had come."""
+        """As if the next run of every periodic task had come, and the next try of what failed."""
         await self.rows(DUE)
         await self.rows(PURGES_DUE)
+        await self.rows(RETRIES_DUE)
 
     async def settle(self) -> None:
         """Until nothing is under way any more. What whoever died left half done is over its time from now on."""
