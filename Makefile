@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo test check check-python check-page bench test-world pictures test-chaos wheel clean lock reference
+.PHONY: help setup web demo test suite check check-python check-page bench test-world pictures test-chaos wheel clean lock reference
 BIN := .venv/bin
 # Containers often set it: every process of the product would compile all that it imports once more.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,9 +17,12 @@ demo: setup web ## Start the product and play a simulated match day through it; 
 	@scripts/setup-browser demo
 	@$(BIN)/touchline demo
 
-test: setup web check ## Check, then run the whole suite with a sample of the chaos tests; SEED=7 chooses another
+test: setup web ## Check and run the whole suite, side by side, with a sample of the chaos tests; SEED=7 chooses another
 	@scripts/setup-debian
 	@scripts/setup-browser test
+	@$(MAKE) --no-print-directory --jobs 3 check-python check-page suite
+
+suite:
 	TOUCHLINE_CHAOS=sample TOUCHLINE_CHAOS_SEED=$${SEED:-$$(scripts/commit-seed)} \
 	  $(BIN)/pytest --numprocesses 3 --dist loadscope --no-loadscope-reorder
 
@@ -31,18 +34,11 @@ pictures: setup web ## Play the demo and take the pictures of the README, docs/p
 	@scripts/setup-browser demo
 	@$(BIN)/python scripts/pictures.py
 
-check: setup web ## Lint, format, types, import contracts; the same for the page, and its unit tests
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync check-python check-page
+check: setup web ## Lint, format, types, import contracts, and the page's unit tests; quick when nothing changed
+	@$(MAKE) --no-print-directory --jobs 2 check-python check-page
 
-check-python:
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/pyright
-	$(BIN)/lint-imports --no-logo
-
-check-page:
-	npm --prefix web run --silent check
-	npm --prefix web run --silent test
+check-python check-page: check-%:
+	@scripts/check $*
 
 bench: setup ## Run every measurement in bench/
 	@set -e; for script in bench/[a-z]*.py; do echo "== $$script" >&2; $(BIN)/python "$$script"; done

@@ -10,7 +10,6 @@ from dataclasses import replace
 from secrets import token_hex
 
 import pytest
-from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
@@ -24,11 +23,9 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
 from touchline.platform.settings import ObjectsSettings
 
-from .support import debian_postgres
+from .support import debian_postgres, properties
 
-# A busy machine is no finding: properties are about values, not about time.
-settings.register_profile("touchline", deadline=None)
-settings.load_profile("touchline")
+properties.load_profile()
 
 # A shell without job control starts background commands deaf to Ctrl-C, and so would be what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

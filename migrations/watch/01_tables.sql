@@ -225,6 +225,7 @@ CREATE TABLE watch.feed_requests (
   span      text NOT NULL CHECK (span IN ('day', 'minute')),
   began_at  timestamptz NOT NULL,
   count     integer NOT NULL,
+  most      integer NOT NULL, -- the limit of those who asked, for commands that run with other settings
   PRIMARY KEY (tenant_id, span, began_at)
 );
 SELECT platform.enable_row_level_security('watch.feed_requests');

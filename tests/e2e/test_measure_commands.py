@@ -181,7 +181,7 @@ def test_sessions_are_exported(line: Line, tmp_path: Path) -> None:
 
 BAD = {
     "import absent.json": (3, "not_found", "absent.json cannot be read"),
-    "import damaged.gz": (2, "invalid_input", "damaged.gz is packed, but damaged"),
+    "import damaged.gz": (2, "invalid_input", "damaged.gz is damaged"),
     "import fine.json --tenant nobody": (3, "not_found", "tenant"),
     "quarantine --after somewhere": (2, "invalid_input", "somewhere is not the position of a record"),
     "quarantine --limit 0": (2, "invalid_input", "--limit"),

@@ -133,7 +133,7 @@ async def test_what_is_found_is_seen_and_played_from_its_millisecond(
 
     await page.goto("/search?q=henirk&min=0.5")
     await expect(page.get_by_text(re.compile("No results for “henirk”; showing results for “henrik”"))).to_be_visible()
-    await page.get_by_role("button", name="Remove filter: Confidence at least 50 %").click()
+    await page.get_by_role("button", name="Remove filter: Confidence at least 50%").click()
     await page.wait_for_url("**/search?q=henirk")
     await expect(hit).to_have_count(1)
     await goes_and_comes_back(product, video["artifact_hash"])

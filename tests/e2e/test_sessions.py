@@ -69,7 +69,7 @@ async def test_every_chart_leads_to_its_rows(page: Page) -> None:
     await page.goto(f"/sessions?{DAY}")
     figures = page.get_by_role("list", name="Figures")
     await expect(figures).to_contain_text("2,655 ms")
-    await expect(figures.get_by_role("listitem").filter(has_text="Success")).to_contain_text("100 %")
+    await expect(figures.get_by_role("listitem").filter(has_text="Success")).to_contain_text("100%")
 
     bars = page.get_by_role("group", name="Outcome over time").get_by_role("link")
     await expect(bars).to_have_count(1)

@@ -12,6 +12,7 @@ GUIDES = (
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
     *(ROOT / "docs" / "tutorial").glob("*.md"),
 )
+NAMES_OF_THE_DEMO = "harrow|kingsfold|ashdown|sørensen|rovers"
 PAGE = ROOT / "web" / "src" / "search" / "Introduction.tsx"
 
 
@@ -27,5 +28,13 @@ def page_examples() -> list[str]:
     return [double or single for double, single in re.findall(r"""\[(?:"(.+?)"|'(.+?)'), \"""", listed)]
 
 
+def table_examples() -> list[str]:
+    """Of the guide to the syntax: those that name something of the demo and no text on screen."""
+    lines = (ROOT / "docs" / "howto" / "search.md").read_text().partition("| write |")[2].splitlines()
+    rows = [line.split("|")[1] for line in lines if line.startswith("| `")]
+    found = [example for row in rows for example in re.findall("`(.+?)`", row)]
+    return [example for example in found if re.search(NAMES_OF_THE_DEMO, example) and not re.search("[#@]|^-", example)]
+
+
 def search_examples() -> list[str]:
-    return [*commands("search"), *page_examples()]
+    return [*commands("search"), *page_examples(), *table_examples()]

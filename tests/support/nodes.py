@@ -127,6 +127,7 @@ def node_lab(folder: Path, artifacts_address: str, secret: str, objects: Objects
         "DATA": str(folder / "data"),
         "CLUSTER_SECRET": secret,
         "ARTIFACTS_ADDRESS": artifacts_address,
+        "RPC_START_TIMEOUT": "5m",  # a busy machine is no finding
         "OBJECTS_URL": objects.url,
         "OBJECTS_BUCKET": objects.bucket,
         "OBJECTS_ACCESS_KEY": objects.access_key,

@@ -1,11 +1,13 @@
-"""The set-up scripts: they install what is missing and nothing else, and show one line a step.
+"""The set-up scripts: they install what is missing and nothing else, and show one line a step. And the checks of
+`make test`, which run when something has changed.
 
-`apt-get` is a program here that notes what it is asked for; only root gets to it.
+`apt-get` and the tools of the checks are programs here that note what they are asked for; only root gets to `apt-get`.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,3 +120,56 @@ def test_a_step_is_one_line_and_a_failed_one_shows_the_end_of_the_log_and_names_
     assert [line.strip() for line in lines[3:-1]] == [str(number) for number in range(286, 301)]
     assert lines[-1] == f"setup: All that was printed is in {log}"
     assert {"50", "250"} <= set(log.read_text().splitlines())
+
+
+TOOL = """#!/bin/sh
+echo "${0##*/} $*" | tee -a tools.log
+[ ! -e "broken-${0##*/}" ]
+"""
+TOOLS = ["ruff check", "ruff format --check", "pyright ", "lint-imports --no-logo"]
+
+
+@dataclass(frozen=True)
+class Checkout:
+    folder: Path
+
+    def check(self) -> tuple[int, list[str]]:
+        """The exit code, and which tools ran."""
+        log = self.folder / "tools.log"
+        log.write_text("")
+        done = subprocess.run(["scripts/check", "python"], cwd=self.folder, check=False, capture_output=True, text=True)
+        ran = log.read_text().splitlines()
+        assert done.stdout.splitlines()[: len(ran)] == ran
+        return done.returncode, ran
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    for name in ("src", "world", "tests", "scripts", "bench", "requirements", ".venv/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("pyproject.toml", "requirements/dev.txt", ".venv/pyvenv.cfg", "src/code.py"):
+        (tmp_path / name).write_text("")
+    for name in ("ruff", "pyright", "lint-imports"):
+        Machine(tmp_path / ".venv" / "bin").has(name, TOOL)
+    shutil.copy(ROOT / "scripts" / "check", tmp_path / "scripts")
+    return Checkout(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed", ["src/code.py", "tests/new.py", "scripts/check", "requirements/dev.txt", ".venv/pyvenv.cfg"]
+)
+def test_what_passed_is_checked_again_when_something_changed(checkout: Checkout, changed: str) -> None:
+    assert checkout.check() == (0, TOOLS)
+    assert checkout.check() == (0, [])
+    with (checkout.folder / changed).open("a") as file:
+        file.write("# changed\n")
+    assert checkout.check() == (0, TOOLS)
+
+
+def test_what_failed_is_checked_again(checkout: Checkout) -> None:
+    broken = checkout.folder / "broken-pyright"
+    broken.touch()
+    assert checkout.check() == (1, TOOLS[:3])
+    assert checkout.check() == (1, TOOLS[:3])
+    broken.unlink()
+    assert checkout.check() == (0, TOOLS)

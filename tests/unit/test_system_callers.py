@@ -38,6 +38,7 @@ ALLOWED = {
         "finish a periodic pass",
         "record a failed periodic pass",
         "register periodic tasks",
+        "look at the quota of a periodic task",
         "take from the quota of a periodic task",
     },
     "platform/periodic/store.py": {"show periodic tasks"},

@@ -19,7 +19,7 @@ from touchline.kernel import Misconfigured, SetupError, SystemClock
 from touchline.media.sandbox import Sandbox
 from touchline.platform.http_server import HostCheck, HttpLimits
 from touchline.platform.objects.store import ObjectStore
-from touchline.platform.rpc.client import RpcClient
+from touchline.platform.rpc import client as peers
 from touchline.serve.agent.folder import CopyFolder
 from touchline.serve.agent.line import NodeLine, NodeName
 from touchline.serve.agent.media import FolderInventory, MediaApp
@@ -52,9 +52,10 @@ async def run_node(loaded: Loaded) -> None:
     try:
         with listening(settings.host, settings.port, "node.port") as listener:
             base_url = settings.base_url or f"http://{_host(settings.host)}:{listener.getsockname()[1]}"
+            artifacts = peers.Peer("artifacts", "artifacts.address", wiring.artifacts_address(loaded))
             async with (
                 ObjectStore(wiring.objects_endpoint(loaded), loaded.settings.objects) as objects,
-                RpcClient(wiring.artifacts_address(loaded), secret, loaded.settings.rpc) as client,
+                peers.connect(artifacts, secret, loaded.settings.rpc) as client,
                 _live_streams(loaded, client, settings.id, folder) as streams,
                 _publish_listeners(loaded, streams) as publish,
             ):
@@ -74,7 +75,7 @@ async def run_node(loaded: Loaded) -> None:
 
 @asynccontextmanager
 async def _live_streams(
-    loaded: Loaded, client: RpcClient, node_id: str, folder: CopyFolder
+    loaded: Loaded, client: peers.RpcClient, node_id: str, folder: CopyFolder
 ) -> AsyncGenerator[LiveStreams]:
     settings = loaded.settings.live
     storage = LiveStorage(folder.root / WINDOWS, int(settings.window_budget))

@@ -187,8 +187,10 @@ async def _answering(
         return
     settings = wiring.rpc_settings(loaded) if roles == ALL_ROLES else loaded.settings.rpc
     if not settings.port and roles != ALL_ROLES:
-        hint = "Set it to the port that the others find in their settings, like registry.address."
-        raise Misconfigured("rpc.port is not set", why=f"nobody would find {' and '.join(sorted(roles))}", hint=hint)
+        hint = "Set it to the port that the other processes have in their settings, like registry.address."
+        raise Misconfigured(
+            "rpc.port is not set", why=f"other processes could not connect to {' and '.join(sorted(roles))}", hint=hint
+        )
     async with RpcServer(wiring.cluster_secret(loaded), settings) as server:
         server.add(peers.SERVICE, peers.ProcessServicer(sorted(roles)))
         if ControlRole.REGISTRY in roles:

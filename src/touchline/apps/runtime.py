@@ -100,7 +100,7 @@ def listening(host: str, port: int, setting: str) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         hint = f"Give each process on one machine a `{setting}` of its own."
-        raise Misconfigured(f"{host}:{port} cannot be listened on", why=error.strerror or "", hint=hint) from error
+        raise Misconfigured(f"cannot listen on {host}:{port}", why=error.strerror or "", hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True)

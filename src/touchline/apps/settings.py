@@ -311,7 +311,7 @@ def _exposed(path: Path, inside: Found, fields: Mapping[str, FieldInfo]) -> list
 def _refused(problems: list[str]) -> Misconfigured:
     count = "a setting is" if len(problems) == 1 else f"{len(problems)} settings are"
     hint = "Correct them where they were set; docs/reference/settings.md lists every setting."
-    return Misconfigured(f"{count} wrong", why="\n".join(problems), hint=hint)
+    return Misconfigured(f"{count} invalid", why="\n".join(problems), hint=hint)
 
 
 # Settings as people see them: every one with its value, where that comes from and what it means.

@@ -349,7 +349,7 @@ class Transfer:
 
 def _progress(state: VodState) -> str:
     if state.status == "processing" and state.progress_percent is not None:
-        return f"processing {state.progress_percent} %"
+        return f"processing {state.progress_percent}%"
     return state.status or "waiting"
 
 

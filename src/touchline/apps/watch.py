@@ -27,6 +27,7 @@ from touchline.platform.files import Scratch, open_scratch
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.periodic.runner import PeriodicRunner, PeriodicTask
 from touchline.platform.postgres.database import Database
+from touchline.platform.stack.status import stack_report
 from touchline.platform.temporal.client import Client, connect, ensure_namespace
 from touchline.watch import operations, schedules
 from touchline.watch.aliases.activities import AliasActivities
@@ -120,7 +121,7 @@ async def status(loaded: Loaded) -> dict[str, Any]:
             search = await search_state(transaction)
             feed = await last_check(transaction)
     return {
-        "enabled": settings.watch.enabled,
+        "watch role": _watch_role(loaded),
         **{f"feed calls, {_BUDGET[name]}": left for name, left in asdict(budget).items()},
         "feed answered at": feed.answered_at if feed else None,
         "feed failure": feed.failure if feed else None,
@@ -131,6 +132,13 @@ async def status(loaded: Loaded) -> dict[str, Any]:
         **await _browser(wiring.discovery_settings(loaded)),
         "Temporal's page": wiring.temporal_page(loaded),
     }
+
+
+def _watch_role(loaded: Loaded) -> str:
+    """Of this machine; elsewhere it may run all the same."""
+    parts = stack_report(wiring.data_folder(loaded)).parts
+    state = next((part.status.state for part in parts if part.status.name == "watch"), None)
+    return str(state or "does not run on this machine")
 
 
 async def _browser(settings: DiscoverySettings) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def _read_duration(value: Any) -> Any:
 
 def _web_address(value: str) -> str:
     if value and not value.startswith(("http://", "https://")):
-        raise ValueError("an address starts with http:// or https://")
+        raise ValueError("the address must start with http:// or https://")
     return value.rstrip("/")
 
 

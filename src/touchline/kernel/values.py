@@ -66,7 +66,7 @@ def parse_duration(text: str) -> timedelta:
     try:  # ValueError: Python reads no whole numbers of more than 4300 digits
         return int(match[1]) * _UNITS[match[2]]
     except (OverflowError, ValueError) as error:
-        raise InvalidInput(f"{text[:20]!r} is too long a duration") from error
+        raise InvalidInput(f"the duration {text[:20]!r} is too long") from error
 
 
 def backoff(first: timedelta, failures: int, longest: timedelta) -> timedelta:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from touchline.kernel import InvalidInput, NotFound, Unavailable
+from touchline.kernel import InvalidInput, NotFound, Unavailable, format_bytes
 from touchline.media.sandbox.model import opened
 
 from .errors import EmptyRange
@@ -233,7 +233,7 @@ def _read(playlist: Path) -> RecordingPlaylist:
     except OSError as error:
         raise InvalidInput(f"{playlist} cannot be read", why=error.strerror or "") from error
     if len(content) > LARGEST_PLAYLIST:
-        raise InvalidInput("this playlist is too long", why=f"it has more than {LARGEST_PLAYLIST} bytes")
+        raise InvalidInput("this playlist is too long", why=f"it has more than {format_bytes(LARGEST_PLAYLIST)}")
     return parse_recording(content.decode(errors="replace"))
 
 

@@ -207,12 +207,12 @@ class RpcSettings(Section):
     """The address to listen on. Calls are signed but not encrypted: beyond loopback use a private network."""
 
     port: Port = 0
-    """The port to listen on. `control` chooses a free one and remembers it; a role of its own needs a fixed one, by
-    which others find it."""
+    """The port to listen on. `control` chooses a free one and remembers it; a role that runs as its own process needs
+    a fixed one."""
 
     health_port: Port = 0
-    """Where the roles registry, artifacts and events of their own answer `/health/live`, `/health/ready` and
-    `/metrics`; 0: nowhere. The gateway answers these at its own port."""
+    """The port on which the roles registry, artifacts and events, as processes of their own, serve `/health/live`,
+    `/health/ready` and `/metrics`; 0: none. The gateway serves these at its own port."""
 
     start_timeout: Duration = timedelta(seconds=30)
     """How long a process waits at its start for the roles at addresses that are set, before it exits."""
@@ -263,18 +263,19 @@ RpcAddress = Annotated[str, AfterValidator(_host_and_port)]
 
 class RegistrySettings(Section):
     address: RpcAddress = ""
-    """Where the registry role answers, like `10.0.0.5:4001`. Without it, the process that needs it runs it itself."""
+    """The address of the registry role, like `10.0.0.5:4001`. Empty: the process that needs the role runs it itself."""
 
 
 class ArtifactsSettings(Section):
     address: RpcAddress = ""
-    """Where the artifacts role answers, like `10.0.0.5:4002`. Without it, the process that needs it runs it itself."""
+    """The address of the artifacts role, like `10.0.0.5:4002`. Empty: the process that needs the role runs it
+    itself."""
 
 
 class LifecycleSettings(Section):
     address: RpcAddress = ""
-    """Where the events role answers questions about the lifecycle of artifacts, like `10.0.0.5:4003`. Without it, the
-    process that needs it asks ClickHouse itself."""
+    """The address of the events role, which returns the lifecycle of artifacts, like `10.0.0.5:4003`. Empty: the
+    process that needs it queries ClickHouse itself."""
 
 
 class StackSettings(Section):

@@ -72,7 +72,7 @@ def _require_disk_space(folder: Path, size_bytes: int) -> None:
     if free < size_bytes:
         raise Unavailable(
             "not enough disk space for the original on this machine",
-            why=f"{size_bytes} bytes are needed, {free} are free",
+            why=f"it needs {format_bytes(size_bytes)}; {format_bytes(free)} are free",
             hint="Free disk space under `process.scratch`; the job is retried automatically.",
         )
 

@@ -28,7 +28,8 @@ from touchline.serve.registry.service import RegistryService
 from touchline.serve.retention.service import PurgeConfirmations, RetentionContext, retention_passes
 from touchline.serve.streams.service import StreamService
 from touchline.serve.streams.sessions import StreamSessions
-from touchline.serve.tiers.passes import TierPasses
+from touchline.serve.tiers.consumer import DeletedArtifacts
+from touchline.serve.tiers.passes import ORPHANS_TASK, TierPasses
 from touchline.serve.tiers.reports import NodeReports
 from touchline.serve.tiers.rpc import StorageRole
 from touchline.serve.tiers.service import TierService
@@ -111,7 +112,7 @@ async def serve_parts(
             tier_passes=passes,
             node_line=NodesServicer(nodes, reports, sessions, environment.wakeups, suspended),
             storage_client=StorageRole(tiers, passes, nodes, deadline),
-            handlers=(VideoEvents(clock), PurgeConfirmations()),
+            handlers=(VideoEvents(clock), PurgeConfirmations(), DeletedArtifacts()),
             registry_tasks=(
                 PeriodicTask("end registered artifacts that do not exist", MINUTE, unplaced.run_pass, catches_up=True),
             ),
@@ -125,7 +126,7 @@ async def serve_parts(
                 ),
                 PeriodicTask("evict copies", MINUTE, passes.evict),
                 PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
-                PeriodicTask("clean up orphan copies", 5 * MINUTE, passes.clean_up_orphans),
+                PeriodicTask(ORPHANS_TASK, 5 * MINUTE, passes.clean_up_orphans),
             ),
         )
     finally:

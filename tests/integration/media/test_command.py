@@ -65,7 +65,7 @@ def test_hls_for_people(studio: Studio, tmp_path: Path) -> None:
     playlist, rendition = answer.stdout.splitlines()
     assert playlist == f"playlist   {tmp_path / 'stream' / 'index.m3u8'}"
     assert rendition.startswith("rendition  36p, 64 x 36, ")
-    assert "100 %" in answer.stderr
+    assert "100%" in answer.stderr
 
 
 def test_a_poster_of_a_file(studio: Studio, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_clip(studio: Studio, tmp_path: Path) -> None:
     document = json.loads(answer.stdout)
     assert (document["start_ms"], document["end_ms"], document["method"]) == (1520, 5000, "edges")
     assert document["size_bytes"] == target.stat().st_size
-    assert answer.stderr.splitlines()[-1] == "100 %"
+    assert answer.stderr.splitlines()[-1] == "100%"
     again = RUNNER.invoke(media.commands, arguments)
     assert isinstance(again.exception, AlreadyExists)
     assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == ["out.mp4"]

@@ -133,7 +133,7 @@ async def test_what_points_elsewhere_is_not_followed(
         ({"longest_video": "5s"}, "it lasts 6 s; 5 s are allowed"),
         ({"most_streams": 1}, "more than 1 streams"),
         ({"largest_file": "1MiB", "segment_duration": "20s"}, "an output file exceeds the size limit"),
-        ({"largest_output": "1MiB"}, "its output exceeds 1048576 bytes"),
+        ({"largest_output": "1MiB"}, "its output exceeds 1.0 MB"),
         ({"largest_picture": 1_000_000}, "1920 x 1080 pixels; 1000000 are allowed"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

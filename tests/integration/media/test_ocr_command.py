@@ -53,7 +53,7 @@ def test_a_video(video: Path) -> None:
         "Marta Silva": (0, 2000),
         "Head coach": (0, 2000),
     }
-    assert "100 %" in answer.stderr
+    assert "100%" in answer.stderr
 
 
 def test_a_picture_for_people_read_by_tesseract(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.support.examples import commands, page_examples, search_examples
+from tests.support.examples import commands, page_examples, search_examples, table_examples
 from touchline.apps.demonstration import DAY
 from touchline.process.search.model import GoalShown, VideoSubject, labels_of, texts_of, with_goal
 from touchline.process.search.service import SearchRequest, VideoSearch
@@ -42,7 +42,7 @@ def shown(goal: dict[str, Any], match: dict[str, Any]) -> GoalShown:
 
 
 def test_there_are_examples() -> None:
-    assert (len(page_examples()), len(commands("search"))) == (6, 4)
+    assert (len(page_examples()), len(commands("search")), len(table_examples())) == (6, 4, 7)
 
 
 async def test_every_example_finds_something(harness: QueueHarness) -> None:

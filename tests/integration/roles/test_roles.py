@@ -164,6 +164,13 @@ def token_of(processes: RoleProcesses) -> str:
             "artifacts.address is",
         ),
         ("registry", {"RPC_PORT": ""}, 8, "rpc.port is not set"),
+        ("node", {"ARTIFACTS_ADDRESS": "127.0.0.1:{dead}"}, 7, "artifacts.address does not answer"),
+        (
+            "node",
+            {"ARTIFACTS_ADDRESS": "127.0.0.1:{artifacts}", "CLUSTER_SECRET": "another"},
+            8,
+            "artifacts.address is wrong",
+        ),
     ],
 )
 def test_wrong_addresses_are_named(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
+from prometheus_client import REGISTRY
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
 from touchline.contracts.registry import Clip, Upload
 from touchline.kernel import Conflict, NotFound
+from touchline.platform.periodic.runner import PeriodicRunner
+from touchline.platform.periodic.store import list_tasks
+from touchline.platform.settings import PeriodicSettings
+from touchline.serve.artifacts.rules import lifecycle
 
 from .conftest import World
 
@@ -52,6 +58,10 @@ def progressed(upload: Upload | Clip, percent: int, attempt: int = 1) -> VideoPr
         job_type="transcode",
         progress_percent=percent,
     )
+
+
+def late_reports() -> float:
+    return REGISTRY.get_sample_value("touchline_late_video_reports_total") or 0
 
 
 async def test_a_transcoded_video_is_ready_and_plays(world: World) -> None:
@@ -102,13 +112,48 @@ async def test_what_is_ready_only_gets_better(world: World) -> None:
     )  # fmt: skip
 
 
+async def test_what_a_freeze_stored_anew_stays_where_it_is(world: World) -> None:
+    """A run tells of its rendition twice, and the second word may come after the freeze. A newer run replaces it."""
+    upload = await world.processing()
+    await world.consume(transcoded(upload))
+    frozen = {"manifest_key": "videos/proxy/frozen/index.m3u8", "poster_key": "thumbs/frozen/poster.jpg"}
+    async with world.environment.database.transaction(world.ours) as transaction:
+        query = "UPDATE serve.artifacts SET manifest_key = %(manifest_key)s, poster_key = %(poster_key)s"
+        await transaction.connection.execute(query, frozen)
+    await world.consume(transcoded(upload).model_copy(update={"width": 640}))
+    artifact = await world.artifact(upload)
+    assert (artifact.manifest_key, artifact.poster_key, artifact.width) == (*frozen.values(), 640)
+    await world.consume(transcoded(upload, 2))
+    assert (await world.artifact(upload)).manifest_key == "videos/hls/2/index.m3u8"
+
+
+async def test_copies_of_what_was_deleted_go_at_once(world: World) -> None:
+    """The pass over them is due then, and not in minutes."""
+    upload = await world.processing()
+    runner = PeriodicRunner(world.environment.database, world.parts.artifact_tasks, PeriodicSettings(), "test")
+    await runner.register()
+    async with world.environment.database.system("test: as if it had just run") as transaction:
+        await transaction.connection.execute("UPDATE platform.periodic SET next_run_at = now() + every")
+    event = lifecycle(await world.artifact(upload))
+    for told, is_due in (
+        (event.model_copy(update={"local_copies": 1}), False),
+        (event.model_copy(update={"status": "deleted"}), False),
+        (event.model_copy(update={"local_copies": 1, "status": "deleted"}), True),
+    ):
+        await world.consume(told)
+        tasks = await list_tasks(world.environment.database)
+        due = {task.name for task in tasks if task.next_run_at < datetime.now(UTC)}
+        assert due == ({"clean up orphan copies"} if is_due else set())
+
+
 async def test_a_late_done_never_revives(world: World) -> None:
     upload = await world.processing()
     await world.registry.delete_upload(world.ours, upload.artifact_hash)
-    before = await world.artifact(upload)
+    before, counted = await world.artifact(upload), late_reports()
     for late in (transcoded(upload), progressed(upload, 99), failed(upload)):
         await world.consume(late)
     assert await world.artifact(upload) == before
+    assert late_reports() == counted + 3
     assert (await world.told(upload))[-1] == "deleted"
     with pytest.raises(NotFound):
         await world.artifacts.resolve_viewer_endpoint(upload.playback_id)

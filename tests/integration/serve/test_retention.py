@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from touchline.apps.doctor import tasks_finding
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import HoldingReleased
 from touchline.contracts.events.videos import VideoPurged
@@ -21,6 +22,7 @@ from touchline.platform.periodic.runner import PeriodicRunner
 from touchline.platform.periodic.store import list_tasks
 from touchline.platform.rpc.client import RpcClient
 from touchline.platform.settings import ObjectsSettings, PeriodicSettings
+from touchline.platform.stack.doctor import FindingLevel
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rpc import GrpcArtifactClient
 from touchline.serve.registry.service import RegistryService
@@ -119,9 +121,12 @@ async def test_a_clock_a_year_ahead_deletes_one_limits_worth_an_interval_and_say
         assert [await machine.step() for machine in machines] == [True, False]
         by_hand = await Expiry(context, HOUR, 2).run()
         assert done(by_hand, Stage.EXPIRE) == [], "nor does anybody get more by hand"
+        dry = await Expiry(context, HOUR, 2).run(dry_run=True)
+        assert (done(dry, Stage.EXPIRE), dry.limited) == ([], True), "and a dry run says so"
         assert await deleted() == 2 * interval
         [task] = await list_tasks(context.database)
         assert task.limited_since is not None
+        assert tasks_finding([task]).level is FindingLevel.WARN
         async with context.database.system("test: let the interval pass") as transaction:
             past = "next_run_at = next_run_at - every, quota_started_at = quota_started_at - every"
             await transaction.connection.execute(f"UPDATE platform.periodic SET {past}".encode())  # noqa: S608

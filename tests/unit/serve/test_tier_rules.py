@@ -152,6 +152,12 @@ def test_which_node_gets_a_copy(case: str, nodes: list[Node], chosen: str | None
     assert (found and found.node_id) == chosen, case
 
 
+def test_where_nobody_knows_what_is_near_all_places_are_alike() -> None:
+    found = choose([node("nowhere", 200), node("berlin", 300, locality="berlin")], 100)
+    assert found is not None
+    assert found.node_id == "berlin", "it has most room"
+
+
 nodes = st.builds(
     node,
     st.uuids().map(lambda each: each.hex),

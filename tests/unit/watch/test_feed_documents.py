@@ -67,14 +67,30 @@ def test_which_entries_are_goals(case: str, entries: list[Any], kept: list[int])
     st.sampled_from(["shoot", "SHOOT", "Shoot", "ｓｈｏｏｔ"]),  # noqa: RUF001
     st.sampled_from(["", " ", "-", "  ", "\u2011", "\u2013", "_", "\u00a0", ". "]),
     st.sampled_from(["out", "OUT", "Out", "outs"]),
-    st.sampled_from(["", ".", " (4-3)", ", 5th kick"]),
+    st.sampled_from(["", ".", " (4-3)", ", 5th kick", "1", " 2"]),
 )
 def test_a_shoot_out_in_any_spelling_has_no_goals(before: str, shoot: str, between: str, out: str, after: str) -> None:
     comments = f"{before}{shoot}{between}{out}{after}"
     assert not is_tracked(entry(120, detail="Penalty", comments=comments), GOALS), comments
 
 
-@pytest.mark.parametrize("comments", ["Shoots outside the box", "shoot outside", "Penalty", "Outstanding shot", None])
+@pytest.mark.parametrize("comments", ["Penalty shot-out", "penalty shotouts", "Penalty shooting", "Penalty Shooot-out"])
+def test_a_misspelled_shoot_out_has_none_either(comments: str) -> None:
+    assert not is_tracked(entry(120, detail="Penalty", comments=comments), GOALS)
+
+
+@pytest.mark.parametrize(
+    "comments",
+    [
+        "Shoots outside the box",
+        "shoot outside",
+        "Penalty",
+        "Penalty shot",
+        "Shot out of reach",
+        "Outstanding shot",
+        None,
+    ],
+)
 def test_other_comments_change_nothing(comments: str | None) -> None:
     assert is_tracked(entry(5, comments=comments), GOALS)
 

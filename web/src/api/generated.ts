@@ -388,7 +388,7 @@ export type JobOverviewQueryVariables = Exact<{
 }>;
 
 
-export type JobOverviewQuery = { readonly processing: { readonly totalCount: number }, readonly queued: { readonly totalCount: number }, readonly failed: { readonly totalCount: number }, readonly jobFailures: ReadonlyArray<{ readonly jobType: string, readonly errorType: string, readonly count: number, readonly latestAt: string, readonly latestJobId: string, readonly example: string }>, readonly jobAlerts: ReadonlyArray<{ readonly kind: string, readonly jobType: string, readonly value: number, readonly threshold: number, readonly changedAt: string }> };
+export type JobOverviewQuery = { readonly processing: { readonly totalCount: number }, readonly queued: { readonly totalCount: number }, readonly failed: { readonly totalCount: number }, readonly cancelled: { readonly totalCount: number }, readonly jobFailures: ReadonlyArray<{ readonly jobType: string, readonly errorType: string, readonly count: number, readonly latestAt: string, readonly latestJobId: string, readonly example: string }>, readonly jobAlerts: ReadonlyArray<{ readonly kind: string, readonly jobType: string, readonly value: number, readonly threshold: number, readonly changedAt: string }> };
 
 export type JobDepthQueryVariables = Exact<{
   hours: number;
@@ -1523,6 +1523,12 @@ export const JobOverviewDocument = new TypedDocumentString(`
   failed: jobsConnection(
     page: {first: 1}
     filter: {status: "failed", jobType: $jobType}
+  ) {
+    totalCount
+  }
+  cancelled: jobsConnection(
+    page: {first: 1}
+    filter: {status: "failed", jobType: $jobType, errorType: "Cancelled"}
   ) {
     totalCount
   }

@@ -11,9 +11,9 @@ import { chartOf, isQuiet, METRICS, type Metric } from "./series";
 
 const NAMES: Record<Metric, string> = { queued: "Waiting", processing: "Running", oldestSeconds: "Age" };
 const MEANINGS: Record<Metric, string> = {
-  queued: "Jobs that waited",
-  processing: "Jobs that ran",
-  oldestSeconds: "How long the oldest job that was due had waited",
+  queued: "Waiting jobs",
+  processing: "Running jobs",
+  oldestSeconds: "Age of the oldest job that is due",
 };
 const SPANS = [1, 6, 24] as const;
 
@@ -31,14 +31,14 @@ export function DepthCard({ jobType }: { readonly jobType: string | null }) {
     <section class={styles.card} aria-label="Queue length and age over time">
       <div class={styles.head}>
         <Choice
-          label="What"
+          label="Figure"
           options={METRICS}
           chosen={metric.value}
           name={(one) => NAMES[one]}
           onChoose={(one) => (metric.value = one)}
         />
         <Choice
-          label="Over"
+          label="Time range"
           options={SPANS}
           chosen={hours.value}
           name={(one) => `${one} h`}

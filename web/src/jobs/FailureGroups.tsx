@@ -3,12 +3,14 @@ import { Link } from "../app/Link";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { Button } from "../design/Button";
+import { classes } from "../design/classes";
 import { Phrase } from "../design/Phrase";
 import { plural } from "../kernel/format";
 import { retryJobs } from "./acts";
 import styles from "./FailureGroups.module.css";
 import { jobsPath } from "./filters";
 import type { JobFailure } from "./model";
+import { isOnPurpose } from "./rules";
 import { typeWords } from "./words";
 
 interface FailureGroupsProps {
@@ -30,7 +32,7 @@ function Group({ failure, onAct }: { readonly failure: JobFailure; readonly onAc
   const { jobType, errorType, count, example, latestAt } = failure;
   const name = `${typeWords(jobType)}: ${errorType}`;
   return (
-    <li class={styles.group}>
+    <li class={classes(styles.group, isOnPurpose(failure) && styles.quiet)}>
       <span class={styles.count} aria-hidden="true">
         {count.toLocaleString("en")}
       </span>

@@ -3,7 +3,7 @@ import { navigate } from "../app/router";
 import type { JobOverviewQuery } from "../api/generated";
 import styles from "./FilterBar.module.css";
 import { jobsPath, STATUSES, type Filters, type Status } from "./filters";
-import { JOB_TYPES, statusWords, typeWords } from "./words";
+import { failedCount, JOB_TYPES, statusWords, typeWords } from "./words";
 
 interface FilterBarProps {
   readonly filters: Filters;
@@ -58,5 +58,5 @@ function TypeFilter({ filters }: { readonly filters: Filters }) {
 
 function totalOf(facts: JobOverviewQuery | null, status: Status): number | null {
   if (facts === null || status === "done") return null; // nobody waits for what is done
-  return facts[status].totalCount;
+  return status === "failed" ? failedCount(facts) : facts[status].totalCount;
 }

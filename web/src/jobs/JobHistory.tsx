@@ -1,7 +1,7 @@
 import { Age } from "../design/Age";
 import styles from "./JobHistory.module.css";
 import type { JobDetail } from "./model";
-import { historyWords } from "./words";
+import { actorWords, historyWords } from "./words";
 
 /** Every step, the newest first: by whom, when and why. */
 export function JobHistory({ steps }: { readonly steps: JobDetail["history"] }) {
@@ -16,7 +16,7 @@ export function JobHistory({ steps }: { readonly steps: JobDetail["history"] }) 
             </span>
           </p>
           <p class={styles.who}>
-            by {step.actor}
+            by {actorWords(step.actor)}
             {step.toStatus !== "queued" && `, run ${step.attempt}`}
           </p>
           {step.reason && <p class={styles.why}>{step.reason}</p>}

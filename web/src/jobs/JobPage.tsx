@@ -5,6 +5,7 @@ import { jobPath, watchPath } from "../app/routes";
 import { useWorkspace } from "../app/workspace";
 import { Age } from "../design/Age";
 import { Button } from "../design/Button";
+import { classes } from "../design/classes";
 import { Notice, ProblemNotice } from "../design/Notice";
 import { Phrase } from "../design/Phrase";
 import { now } from "../kernel/clock";
@@ -15,7 +16,7 @@ import { createDetail, type Detail, type Shown } from "./detail";
 import { JobHistory } from "./JobHistory";
 import styles from "./JobPage.module.css";
 import { PriorityChoice } from "./PriorityChoice";
-import { canCancel, canRetry } from "./rules";
+import { canCancel, canRetry, isCancelled } from "./rules";
 import { Section } from "./Section";
 import { useFeed } from "./useFeed";
 import { jobState, retryWords, subjectOf, timeLeft, typeWords } from "./words";
@@ -24,7 +25,7 @@ export function JobPage({ jobId }: { readonly jobId: string }) {
   const detail = useFeed((request, ends) => createDetail(request, jobId, ends), [jobId]);
   return (
     <>
-      <nav class={styles.path} aria-label="Where you are">
+      <nav class={styles.path} aria-label="Breadcrumb">
         <Link to="/jobs">Jobs</Link>
       </nav>
       <Content detail={detail} />
@@ -82,7 +83,7 @@ function Everything({ job, detail }: { readonly job: Shown; readonly detail: Det
         {(left || retry) && <span class={styles.left}>{left || retry}</span>}
       </div>
       {job.error && (
-        <div class={styles.error}>
+        <div class={classes(styles.error, isCancelled(job.error.type, job.error.message) && styles.quiet)}>
           <strong>{job.error.type}</strong>
           <p>
             <Phrase text={job.error.message} />

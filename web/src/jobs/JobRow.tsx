@@ -12,7 +12,7 @@ import { StateChip } from "../library/StateChip";
 import { retryJobs } from "./acts";
 import styles from "./JobRow.module.css";
 import type { Job } from "./model";
-import { canCancel, canRetry } from "./rules";
+import { canCancel, canRetry, isCancelled } from "./rules";
 import { jobState, nameOf, retryWords, timeLeft } from "./words";
 
 interface JobRowProps {
@@ -36,7 +36,9 @@ export function JobRow({ job, onCancel, onAct }: JobRowProps) {
           </Link>
           <Facts job={job} />
           {job.error && job.status !== "done" && (
-            <p class={classes(look.failure, styles.error)}>
+            <p
+              class={classes(isCancelled(job.error.type, job.error.message) ? look.facts : look.failure, styles.error)}
+            >
               <Phrase text={`${job.error.type}: ${job.error.message}`} />
             </p>
           )}

@@ -8,9 +8,10 @@ import { filtersOf, jobsPath, type Filters } from "./filters";
 import { JobRows } from "./JobRows";
 import styles from "./JobsPage.module.css";
 import { createOverview, type Overview } from "./overview";
+import { CANCELLED, isOnPurpose } from "./rules";
 import { Section } from "./Section";
 import { useFeed } from "./useFeed";
-import { statusWords } from "./words";
+import { listTitle, summaryWords } from "./words";
 
 const SHORT_LIST = 10;
 const LONG_LIST = 50;
@@ -37,17 +38,7 @@ export function JobsPage({ query }: { readonly query: string }) {
 
 function Summary({ overview }: { readonly overview: Overview }) {
   const facts = overview.facts.value;
-  const words = facts && [
-    `${count(facts.processing.totalCount)} running`,
-    `${count(facts.queued.totalCount)} waiting`,
-    `${count(facts.failed.totalCount)} failed`,
-  ];
-  return <p class={styles.summary}>{words ? words.join(" · ") : "\u00a0"}</p>;
-}
-
-/** Counting ends there. */
-function count(total: number): string {
-  return total >= 10_000 ? "10,000 or more" : total.toLocaleString("en");
+  return <p class={styles.summary}>{facts === null ? "\u00a0" : summaryWords(facts)}</p>;
 }
 
 interface ContentProps {
@@ -61,7 +52,8 @@ function Everything({ filters, overview }: ContentProps) {
   const loading = overview.loading.value;
   if (facts === null && loading.kind === "failed")
     return <ProblemNotice problem={loading.problem} onRetry={() => void overview.load()} />;
-  const failures = facts?.jobFailures.filter((group) => jobType === null || group.jobType === jobType) ?? [];
+  const groups = facts?.jobFailures.filter((group) => jobType === null || group.jobType === jobType) ?? [];
+  const [failures, cancelled] = [groups.filter((group) => !isOnPurpose(group)), groups.filter(isOnPurpose)];
   return (
     <>
       <DepthCard jobType={jobType} />
@@ -71,6 +63,11 @@ function Everything({ filters, overview }: ContentProps) {
       {failures.length > 0 && (
         <Section title="Failed, by cause" all={jobsPath({ status: "failed", jobType })}>
           <FailureGroups failures={failures} onAct={overview.refresh} />
+        </Section>
+      )}
+      {cancelled.length > 0 && (
+        <Section title="Cancelled" all={jobsPath({ status: "failed", jobType, cause: CANCELLED })}>
+          <FailureGroups failures={cancelled} onAct={overview.refresh} />
         </Section>
       )}
       <Section title="Waiting" all={jobsPath({ status: "queued", jobType })}>
@@ -93,13 +90,13 @@ function OneState({ filters, overview }: ContentProps) {
           <FailureGroups failures={failures} onAct={overview.refresh} />
         </Section>
       )}
-      <Section title={status === null ? "" : `${statusWords(status)} jobs`} all={null}>
+      <Section title={status === null ? "" : listTitle(status, cause)} all={null}>
         <JobRows
           filter={{ status, jobType, errorType: cause }}
           size={LONG_LIST}
           empty={
-            <Notice icon="check" title="No jobs here">
-              No job of this kind is in this state.
+            <Notice icon="check" title="No jobs in this list">
+              Jobs appear here as soon as their state changes.
             </Notice>
           }
         />

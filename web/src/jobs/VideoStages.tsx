@@ -9,7 +9,7 @@ import { Phrase } from "../design/Phrase";
 import { StateChip } from "../library/StateChip";
 import { retryJobs } from "./acts";
 import type { PipelineVideo, Stage } from "./model";
-import { canRetry } from "./rules";
+import { canRetry, isCancelled } from "./rules";
 import { createStages } from "./stages";
 import { useFeed } from "./useFeed";
 import styles from "./VideoStages.module.css";
@@ -77,7 +77,7 @@ function StageItem({ stage, onAct }: { readonly stage: Stage; readonly onAct: ()
       </span>
       <StateChip state={stateOf(stage)} />
       {stage.errorMessage && (
-        <p class={styles.error}>
+        <p class={classes(styles.error, isCancelled(stage.errorType, stage.errorMessage) && styles.quiet)}>
           <Phrase text={stage.errorMessage} />
         </p>
       )}

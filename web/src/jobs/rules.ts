@@ -3,8 +3,10 @@
  * Invariant: a job's highest revision has the say; progress counts only for the attempt that is known, and never goes back.
  */
 import type { JobFieldsFragment } from "../api/generated";
-import type { Estimate, Job, JobChange, PipelineVideo } from "./model";
+import type { Estimate, Job, JobChange, JobFailure, PipelineVideo } from "./model";
 
+export const CANCELLED = "Cancelled";
+const PARENT_FAILED = "ParentFailed";
 const ENDED = new Set(["done", "failed"]);
 const ACTIVE = new Set(["queued", "processing"]);
 
@@ -90,7 +92,17 @@ export function canCancel({ status }: Pick<Job, "status">): boolean {
 
 /** What failed because of another job comes back with that one. */
 export function canRetry({ status, error }: Pick<Job, "status" | "error">): boolean {
-  return status === "failed" && error?.type !== "ParentFailed";
+  return status === "failed" && error?.type !== PARENT_FAILED;
+}
+
+/** A group of jobs that somebody ended. */
+export function isOnPurpose({ errorType }: Pick<JobFailure, "errorType">): boolean {
+  return errorType === CANCELLED;
+}
+
+/** What somebody ended did not fail, nor did what waited for it: the message of such a job repeats the other's error. */
+export function isCancelled(errorType: string | null, message: string | null): boolean {
+  return errorType === CANCELLED || (errorType === PARENT_FAILED && (message ?? "").includes(` ${CANCELLED}: `));
 }
 
 /** Progress of a stage, at once; everything else is read. */

@@ -11,7 +11,7 @@ export function StateChip({ state }: { readonly state: StateView }) {
       <span class={classes(styles.chip, styles[tone])}>
         <span class={styles.dot} />
         {label}
-        {percent !== null && <span class={styles.percent}>{percent} %</span>}
+        {percent !== null && <span class={styles.percent}>{percent}%</span>}
       </span>
       {progress !== null && <ProgressBar percent={percent} label={label} />}
     </div>

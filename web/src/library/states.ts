@@ -20,7 +20,7 @@ const KNOWN = new Map<string, Pick<StateView, "label" | "tone">>([
   ["deleted", { label: "Deleted", tone: "quiet" }],
 ]);
 
-/** What somebody ended, or left alone, is no mishap. */
+/** What somebody ended, or left alone, did not fail. */
 const ENDED = new Map<string, string>([
   ["Cancelled", "Cancelled"],
   ["upload_aborted", "Cancelled"],

@@ -64,10 +64,10 @@ export function dayFacts({ matches, live }: Pick<MatchDay, "matches" | "live">):
   return live > 0 ? `${live} live` : `${matches} ${matches === 1 ? "match" : "matches"}`;
 }
 
-/** `12 goals · 11 with a video (91 %) · first video within 48 s for half of the goals, within 2 min for 95 %`. */
+/** `12 goals · 11 with a video (91%) · first video within 48 s for half of the goals, within 2 min for 95%`. */
 export function figureWords({ goals, covered, firstVideoSeconds }: Figures): string {
   if (goals === 0) return "No goals yet";
-  const words = [plural(goals, "goal"), `${covered} with a video (${percentOf(covered, goals)} %)`];
+  const words = [plural(goals, "goal"), `${covered} with a video (${percentOf(covered, goals)}%)`];
   const half = percentile(firstVideoSeconds, 50);
   const most = percentile(firstVideoSeconds, 95);
   if (half !== null && most !== null) words.push(firstVideoWords(half, most));
@@ -77,7 +77,7 @@ export function figureWords({ goals, covered, firstVideoSeconds }: Figures): str
 /** The half of the goals had theirs within the first time, 95 of 100 within the second. */
 function firstVideoWords(half: number, most: number): string {
   if (formatSpan(half) === formatSpan(most)) return `first video within ${formatSpan(most)}`;
-  return `first video within ${formatSpan(half)} for half of the goals, within ${formatSpan(most)} for 95 %`;
+  return `first video within ${formatSpan(half)} for half of the goals, within ${formatSpan(most)} for 95%`;
 }
 
 /** What is worth saying of a match as a whole. */
@@ -141,7 +141,7 @@ export function goalVideoWords(artifact: GoalVideo["vod"]): string {
   if ((artifact?.status ?? null) === null || artifact === null) return "Processing";
   const { label, progress } = stateView(artifact, null);
   const percent = progress?.percent ?? null;
-  return percent === null ? label : `${label} ${percent} %`;
+  return percent === null ? label : `${label} ${percent}%`;
 }
 
 /** What comes from outside is a link only if it leads to a page. */

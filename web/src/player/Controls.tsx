@@ -74,7 +74,7 @@ function VolumeBar({ machine: { media, remote } }: { readonly machine: Machine }
       step={0.05}
       value={volume}
       aria-label="Volume"
-      aria-valuetext={`${Math.round(volume * 100)} %`}
+      aria-valuetext={`${Math.round(volume * 100)}%`}
       style={{ "--played": `${volume * 100}%`, "--buffered": `${volume * 100}%` }}
       onInput={({ currentTarget }) => remote.setVolume(currentTarget.valueAsNumber)}
     />

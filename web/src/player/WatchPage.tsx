@@ -38,7 +38,7 @@ export function WatchPage({ playbackId, startMs }: WatchPageProps) {
   }, [state.kind, waitsFor?.artifactHash, waitsFor?.status]); // the library hears of videos only, and this may be a clip
   return (
     <>
-      <nav class={styles.path} aria-label="Where you are">
+      <nav class={styles.path} aria-label="Breadcrumb">
         <Link to="/">Library</Link>
       </nav>
       <Stage watch={watch} startMs={startMs} />

@@ -47,7 +47,7 @@ export function languageName(code: string): string {
 }
 
 export function percentName(share: string | number): string {
-  return `${Math.floor(Number(share) * 100 + 1e-9)} %`;
+  return `${Math.floor(Number(share) * 100 + 1e-9)}%`;
 }
 
 export function filterText(name: ListedFilter, value: string): string {
@@ -68,7 +68,7 @@ export function correctionText({ word, readAs }: Correction): string {
   return `No results for “${word}”; showing results for ${inList.format([...shown, ...rest])}.`;
 }
 
-/** Where it was found, and what is known of it there: `on screen for 4.2 s`, `95 % sure`; `in the title`. */
+/** Where it was found, and what is known of it there: `on screen for 4.2 s`, `95% sure`; `in the title`. */
 export function foundIn({
   where,
   startMs,

@@ -93,7 +93,7 @@ function Table({ groups, grouping, question }: TableProps) {
             Median
           </th>
           <th scope="col" class={styles.figure}>
-            95 % within
+            95% within
           </th>
         </tr>
       </thead>

@@ -58,12 +58,12 @@ function Where({ session }: { readonly session: SessionDetail }) {
     <>
       <Thing name="Gateway" dimension="gateway" value={session.gateway} session={session} />
       <Thing name="Orchestrator" dimension="orchestrator" value={session.orchestratorAddress} session={session} />
-      {orchestratorUrl && <Fact name="At">{orchestratorUrl}</Fact>}
+      {orchestratorUrl && <Fact name="Orchestrator URL">{orchestratorUrl}</Fact>}
       <Thing name="Model" dimension="model" value={session.modelId} session={session} />
       <Thing name="GPU" dimension="gpu" value={gpuId} session={session} />
       {isAttributed && (
-        <Fact name="Known by">
-          {`${capital(gpuAttributionMethod)}, ${Math.round(gpuAttributionConfidence * 100)} % sure`}
+        <Fact name="GPU identified by">
+          {`${capital(gpuAttributionMethod)}, ${Math.round(gpuAttributionConfidence * 100)}% confidence`}
         </Fact>
       )}
     </>

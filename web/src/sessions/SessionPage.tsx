@@ -21,7 +21,7 @@ export function SessionPage({ sessionId }: { readonly sessionId: string }) {
   const reading = useReading((request) => request(WorkflowSessionDocument, { id: sessionId }), [sessionId]);
   return (
     <>
-      <nav class={styles.path} aria-label="Where you are">
+      <nav class={styles.path} aria-label="Breadcrumb">
         <Link to={SESSIONS_PATH}>Sessions</Link>
       </nav>
       <Content reading={reading} />

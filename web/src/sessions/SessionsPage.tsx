@@ -79,7 +79,7 @@ function OverTime({ facts, question }: OverTimeProps) {
   const shared = { buckets: facts?.sessionSeries ?? [], question, ticks };
   return (
     <>
-      <ChartCard title="Outcome over time" meaning="How sessions began">
+      <ChartCard title="Outcome over time" meaning="Whether sessions started successfully">
         {facts === null ? <ChartBlank /> : <OutcomeChart {...shared} />}
       </ChartCard>
       <ChartCard title="Startup over time" meaning="From the request to the first processed segment">

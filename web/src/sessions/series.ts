@@ -42,7 +42,7 @@ export function outcomeLegend(parts: readonly Part[]): LegendEntry[] {
 export function latencyLegend(p50: number | null, p95: number | null): LegendEntry[] {
   return [
     { tint: "first", name: "Median", value: formatMs(p50) },
-    { tint: "second", name: "95 % within", value: formatMs(p95) },
+    { tint: "second", name: "95% within", value: formatMs(p95) },
   ];
 }
 
@@ -53,7 +53,7 @@ export function outcomeWords(bucket: Bucket): string {
 
 export function latencyWords(bucket: Bucket): string {
   const { startupP50, startupP95 } = bucket;
-  return `${spanWords(startOf(bucket), bucket.seconds)}: median startup ${formatMs(startupP50)}, 95 % within ${formatMs(startupP95)}`;
+  return `${spanWords(startOf(bucket), bucket.seconds)}: median startup ${formatMs(startupP50)}, 95% within ${formatMs(startupP95)}`;
 }
 
 /** Sessions whose start does not count: nobody saw it requested. */
@@ -100,9 +100,9 @@ export function figuresOf(summary: Summary, question: Question): Figure[] {
       to: rowsOf(question, {}, "slowest"),
     },
     {
-      name: "95 % started within",
+      name: "95% started within",
       value: formatMs(startup.p95),
-      note: `99 % within ${formatMs(startup.p99)}`,
+      note: `99% within ${formatMs(startup.p99)}`,
       to: rowsOf(question, {}, "slowest"),
     },
   ];

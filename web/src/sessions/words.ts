@@ -47,7 +47,7 @@ export const METRIC_MEANINGS: Record<Metric, string> = {
   lag: "Startup without the runner's part",
 };
 /** How many sessions a percentile speaks of. */
-export const SHARES = { p50: "50 %", p90: "90 %", p95: "95 %", p99: "99 %" } as const;
+export const SHARES = { p50: "50%", p90: "90%", p95: "95%", p99: "99%" } as const;
 export const ORDER_NAMES: Record<Order, string> = {
   latest: "Latest first",
   slowest: "Slowest start first",
@@ -105,13 +105,13 @@ export function formatMs(milliseconds: number | null): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")} h`;
 }
 
-/** `98.2 %`: what is not all is not said to be all, and what is not nothing is not said to be nothing. */
+/** `98.2%`: what is not all is not said to be all, and what is not nothing is not said to be nothing. */
 export function formatShare(part: number, all: number): string {
   if (all <= 0) return "–";
   const percent = (part / all) * 100;
-  if (part === 0 || part === all) return `${percent} %`;
-  if (percent < 0.1) return "< 0.1 %";
-  return percent > 99.9 ? "> 99.9 %" : `${percent.toFixed(1)} %`;
+  if (part === 0 || part === all) return `${percent}%`;
+  if (percent < 0.1) return "< 0.1%";
+  return percent > 99.9 ? "> 99.9%" : `${percent.toFixed(1)}%`;
 }
 
 export function formatCount(count: number): string {

@@ -23,7 +23,7 @@ export function StoredPage({ artifactHash }: { readonly artifactHash: string }) 
   const history = useSource(storageFeed, (request, ends) => createHistory(request, artifactHash, ends), [artifactHash]);
   return (
     <>
-      <nav class={styles.path} aria-label="Where you are">
+      <nav class={styles.path} aria-label="Breadcrumb">
         <Link to={STORAGE_PATH}>Storage</Link>
       </nav>
       <Content history={history} artifactHash={artifactHash} />
@@ -147,10 +147,10 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
 function Timeline({ events }: { readonly events: readonly HistoryEvent[] }) {
   return (
     <ol class={styles.steps} reversed aria-label="History">
-      {events.map((event) => (
+      {events.map((event, index) => (
         <li key={event.id} class={styles.step}>
           <p class={styles.what}>
-            <strong>{eventWords(event)}</strong>
+            <strong>{eventWords(event, events.slice(index + 1))}</strong>
             <span class={styles.quiet}>
               <Age since={event.occurredAt} />
             </span>

@@ -69,17 +69,34 @@ const STATUSES = new Map<string, string>([
   ["uploading", "Upload started"],
   ["completing", "Upload checked"],
   ["aborting", "Upload cancelled"],
+  ["starting", "Recording starts"],
+  ["recording", "Recording"],
+  ["stopping", "Recording stops"],
+  ["completed", "Recorded"],
+  ["completed_partial", "Recorded in part"],
   ["processing", "Processing"],
   ["ready", "Ready"],
   ["failed", "Failed"],
   ["deleted", "Deleted"],
 ]);
 
-export function eventWords({ type, metadata }: HistoryEvent): string {
+const LIFECYCLE = "artifact.lifecycle";
+const MOVES = new Map<string, string>([
+  ["freezing", "Moving to the object store"],
+  ["defrosting", "Moving to a node"],
+  ["local", "On nodes"],
+  ["s3", "In the object store only"],
+  ["pending", "Not stored yet"],
+]);
+
+/** `earlier`: what happened before it, the latest first. Where only the place has changed, the place is the news. */
+export function eventWords({ type, metadata }: HistoryEvent, earlier: readonly HistoryEvent[] = []): string {
   const said = facts(metadata);
   if (type === "artifact.pinned" || type === "goal.video_pinned") return said.pinned === true ? "Pinned" : "Unpinned";
-  if (type !== "artifact.lifecycle") return TYPES.get(type) ?? type;
-  const status = text(said.status);
+  if (type !== LIFECYCLE) return TYPES.get(type) ?? type;
+  const [status, place] = [text(said.status), text(said.storage_location)];
+  const before = facts(earlier.find((event) => event.type === LIFECYCLE)?.metadata);
+  if (place !== "" && before.status === status && before.storage_location !== place) return MOVES.get(place) ?? place;
   return STATUSES.get(status) ?? status;
 }
 

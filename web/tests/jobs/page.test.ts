@@ -7,12 +7,16 @@ import { formatSpan } from "../../src/kernel/format";
 import { createRefresh } from "../../src/kernel/refresh";
 import { chartOf, isQuiet } from "../../src/jobs/series";
 import {
+  actorWords,
   alertWords,
+  failedCount,
   historyWords,
   jobState,
+  listTitle,
   nameOf,
   retryWords,
   stateOf,
+  summaryWords,
   timeLeft,
   typeWords,
 } from "../../src/jobs/words";
@@ -120,13 +124,45 @@ test.each([
 ])("a job of %s is named for it", (_, given, name) => expect(nameOf(job(given))).toBe(name));
 
 test("a stage that somebody ended did not fail", () => {
-  const stage = { status: "failed", progressPercent: null, errorType: "Cancelled" };
+  const stage = { status: "failed", progressPercent: null, errorType: "Cancelled", errorMessage: "cancelled by anna" };
   expect(stateOf(stage).label).toBe("Cancelled");
   expect(stateOf({ ...stage, errorType: "NotAVideo" }).label).toBe("Failed");
 });
 
 test.each([
-  ["failure_rate", 0.5, 0.25, "Read text: 50 % of the last hour's jobs failed (limit 25 %)"],
+  ["transcode job 7 failed: Cancelled: cancelled by anna", "Cancelled"],
+  ["transcode job 7 failed: NotAVideo: no", "Failed"],
+])("what waited for a job shares its end: %s", (message, label) => {
+  expect(jobState(job({ status: "failed", error: { type: "ParentFailed", message } })).label).toBe(label);
+  expect(historyWords("queued", "failed", `ParentFailed: ${message}`)).toBe(`Waiting → ${label}`);
+});
+
+test("cancelled jobs are not counted as failed", () => {
+  const [none, many] = [{ totalCount: 0 }, { totalCount: 12_345 }];
+  const counts = { processing: none, queued: { totalCount: 2 }, failed: { totalCount: 3 }, cancelled: none };
+  expect(summaryWords(counts)).toBe("0 running · 2 waiting · 3 failed");
+  expect(summaryWords({ ...counts, cancelled: { totalCount: 1 } })).toBe(
+    "0 running · 2 waiting · 2 failed · 1 cancelled",
+  );
+  expect(failedCount({ failed: none, cancelled: { totalCount: 1 } })).toBe(0); // counted a moment apart
+  expect(summaryWords({ ...counts, queued: many })).toContain("10,000 or more waiting");
+});
+
+test.each([
+  ["queued", null, "Waiting jobs"],
+  ["failed", null, "Failed and cancelled jobs"],
+  ["failed", "Cancelled", "Cancelled jobs"],
+  ["failed", "NotAVideo", "Failed jobs"],
+] as const)("the list of %s jobs, by %s", (status, cause, title) => expect(listTitle(status, cause)).toBe(title));
+
+test.each([
+  ["cli", "the command line"],
+  ["touchline_worker", "Touchline"],
+  ["a user anna@north.example", "a user anna@north.example"],
+])("%s did it", (actor, words) => expect(actorWords(actor)).toBe(words));
+
+test.each([
+  ["failure_rate", 0.5, 0.25, "Read text: 50% of the last hour's jobs failed (limit 25%)"],
   ["queue_age", 5400, 1800, "Read text: the oldest job has waited for 1:30 h (limit 30 min)"],
   ["dead_letters", 101, 100, "Read text: 101 jobs failed permanently within a week (limit 100)"],
   ["new", 1, 0, "Read text: new"],

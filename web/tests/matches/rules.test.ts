@@ -90,7 +90,7 @@ test("the figures of a day are those of its goals", () => {
   const figures = figuresOf([match({ goals: [after(90), goal()] }), match({ goals: [after(30), after(48)] })]);
   expect(figures).toEqual({ goals: 4, covered: 3, firstVideoSeconds: [30, 48, 90] });
   expect(figureWords(figures)).toBe(
-    "4 goals · 3 with a video (75 %) · first video within 48 s for half of the goals, within 2 min for 95 %",
+    "4 goals · 3 with a video (75%) · first video within 48 s for half of the goals, within 2 min for 95%",
   );
   expect(figureWords(figuresOf([]))).toBe("No goals yet");
   expect([percentile([], 50), percentile([1], 1), percentile([1, 2, 3, 4], 50)]).toEqual([null, 1, 2]);
@@ -182,7 +182,7 @@ test("a video that is just arriving or going is on its way, whatever is known of
   expect(goalVideoWords(null)).toBe("Processing");
   for (const lifecycleKnown of [true, false])
     expect(goalVideoWords(video({ status: null, lifecycleKnown }))).toBe("Processing");
-  expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40 %");
+  expect(goalVideoWords(video({ status: "processing", progressPercent: 40 }))).toBe("Processing 40%");
   expect(goalVideoWords(video({ status: "failed", errorCode: "Cancelled" }))).toBe("Cancelled");
 });
 

@@ -25,8 +25,8 @@ test.each([
 ])("%i, all of them: %j", (count, complete, text) => expect(countText(count, complete)).toBe(text));
 
 test.each([
-  ["min", "0.95", "Confidence at least 95 %"],
-  ["min", "0.29", "Confidence at least 29 %"],
+  ["min", "0.95", "Confidence at least 95%"],
+  ["min", "0.29", "Confidence at least 29%"],
   ["lang", "eng,deu", "English or German"],
   ["entity", "score", "A score"],
   ["entity", "hashtag:coyg", "hashtag:coyg"],
@@ -40,7 +40,7 @@ test.each([
   ["not a language", "not a language"],
 ])("%j is %j", (code, name) => expect(languageName(code)).toBe(name));
 
-test("nothing is surer than it is", () => expect(percentName(0.999)).toBe("99 %"));
+test("nothing is surer than it is", () => expect(percentName(0.999)).toBe("99%"));
 
 test.each([
   [1000, 3500, "2.5 s"],
@@ -56,7 +56,7 @@ test.each([
 ])("%i ms is %s", (time, text) => expect(formatMoment(time)).toBe(text));
 
 test.each([
-  [hit("1"), ["on screen for 2.5 s", "97 % confidence"]],
+  [hit("1"), ["on screen for 2.5 s", "97% confidence"]],
   [hit("1", { where: "TITLE", box: null }), ["in the title"]],
   [hit("1", { where: "MATCH", box: null }), ["in the match facts"]],
 ])("a result says where it was found", (found, words) => expect(foundIn(found)).toEqual(words));

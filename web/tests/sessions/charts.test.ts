@@ -57,7 +57,7 @@ test("the parts of a bucket are all of it", () => {
 test("rates are of the sessions whose start counts", () => {
   const given = summary({ sessions: 10, known: 8, success: 6, excused: 1, unexcused: 1, swapped: 2 });
   const figures = Object.fromEntries(figuresOf(given, everything).map(({ name, value }) => [name, value]));
-  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0 %", Swapped: "20.0 %", "Median startup": "–" });
+  expect(figures).toMatchObject({ Sessions: "10", Success: "75.0%", Swapped: "20.0%", "Median startup": "–" });
   expect(uncountedOf(given)).toBe(2);
   expect(read(figuresOf(given, everything)[2]?.to ?? "").filters).toEqual({ outcome: "excused" });
 });
@@ -114,8 +114,8 @@ test("leaders lead to what they lead by, and who has none of it leads nothing", 
     filters: { gateway: "gw-1", failed: "yes" },
     order: "errors",
   });
-  expect(leadWords("swaps", given)).toEqual({ figure: "1", note: "10.0 % of 10" });
-  expect(leadWords("failures", given)).toEqual({ figure: "2", note: "40.0 % of 5" });
+  expect(leadWords("swaps", given)).toEqual({ figure: "1", note: "10.0% of 10" });
+  expect(leadWords("failures", given)).toEqual({ figure: "2", note: "40.0% of 5" });
   expect(leadWords("slowest", given)).toEqual({ figure: "120 ms", note: "median 90 ms" });
   expect(leadersOf("swaps", [group(), given])).toEqual([given]);
 });
@@ -148,7 +148,7 @@ test.each([
 test("running and cancelled sessions stand beside the rates", () => {
   const given = summary({ sessions: 5, known: 2, success: 2, running: 2, cancelled: 1 });
   const figures = figuresOf(given, everything);
-  expect(figures.map(({ value }) => value).slice(0, 4)).toEqual(["5", "100 %", "0 %", "0 %"]);
+  expect(figures.map(({ value }) => value).slice(0, 4)).toEqual(["5", "100%", "0%", "0%"]);
   expect(figures[0]?.note).toBe("2 running, 1 cancelled");
   expect(uncountedOf(given)).toBe(0);
 });

@@ -26,11 +26,11 @@ test.each([
 
 test.each([
   [0, 0, "–"],
-  [0, 9, "0 %"],
-  [9, 9, "100 %"],
-  [1, 3, "33.3 %"],
-  [9999, 10_000, "> 99.9 %"],
-  [1, 10_000, "< 0.1 %"],
+  [0, 9, "0%"],
+  [9, 9, "100%"],
+  [1, 3, "33.3%"],
+  [9999, 10_000, "> 99.9%"],
+  [1, 10_000, "< 0.1%"],
 ])("%i of %i is %s", (part, all, words) => expect(formatShare(part, all)).toBe(words));
 
 const stranger = { id: "", gateway: null, video: null, goalTitle: null, workflowId: null };

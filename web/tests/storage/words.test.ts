@@ -93,6 +93,21 @@ describe("an event", () => {
     [{ actor: null }, ""],
   ])("%o was done %s", (changes, words) => expect(actorWords(event(changes))).toBe(words));
 
+  test("says where it went when nothing else has changed", () => {
+    const placed = (storage_location: string) =>
+      event({ type: "artifact.lifecycle", metadata: { status: "ready", storage_location } });
+    const pinned = event({ type: "artifact.pinned", metadata: { pinned: true } });
+    const history = [placed("s3"), placed("freezing"), pinned, placed("local"), placed("defrosting"), placed("s3")];
+    expect(history.map((one, index) => eventWords(one, history.slice(index + 1)))).toEqual([
+      "In the object store only",
+      "Moving to the object store",
+      "Pinned",
+      "On nodes",
+      "Moving to a node",
+      "Ready",
+    ]);
+  });
+
   test("says why it failed and how many copies there are", () => {
     expect(detailWords(event({ metadata: { error_code: "not_a_video", local_copies: 2 } }))).toBe(
       "not_a_video · 2 copies",

@@ -51,7 +51,7 @@ def percentages() -> Callable[[int], None]:
     def report(percent: int) -> None:
         nonlocal reported
         if percent // STEP_PERCENT > reported // STEP_PERCENT:
-            progress(f"{percent} %")
+            progress(f"{percent}%")
             reported = percent
 
     return report

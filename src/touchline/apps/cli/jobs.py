@@ -17,7 +17,7 @@ from .command import AsJson, as_id, progress, show, show_json, show_table, with_
 if TYPE_CHECKING:
     from touchline.kernel import TenantId
     from touchline.platform.postgres.database import Database
-    from touchline.process.queue.jobs import Job
+    from touchline.process.queue.jobs import Job, JobError
     from touchline.process.queue.queries import Transition
     from touchline.process.queue.service import JobAdministration
 
@@ -100,7 +100,7 @@ def retry(job_id: JobId, as_json: AsJson = False) -> None:
 
 @commands.command()
 def cancel(job_id: JobId, as_json: AsJson = False) -> None:
-    """Cancel a waiting or running job. Its worker stops, and jobs that depend on it fail."""
+    """Cancel a waiting or running job. Its worker stops, and the jobs that depend on it are cancelled too."""
     _act(job_id, lambda to, tenant, id_: to.cancel(tenant, id_, ACTOR), as_json)
 
 
@@ -154,8 +154,13 @@ def _row(job: Job) -> list[str]:
     ]
 
 
+def _was_cancelled(error: JobError) -> bool:
+    """Or waited for one that was: the message repeats the error of that one."""
+    return error.type == "Cancelled" or (error.type == "ParentFailed" and " Cancelled: " in error.message)
+
+
 def _state(job: Job) -> str:
     """For people: a job that somebody ended did not fail. Programs find its error beside the status."""
-    if job.status == "failed" and job.error and job.error.type == "Cancelled":
+    if job.status == "failed" and job.error and _was_cancelled(job.error):
         return "cancelled"
     return f"{job.status} {job.progress_percent or 0}%" if job.status == "processing" else job.status

@@ -254,7 +254,7 @@ def run(
 
     `control` is registry, artifacts, events and gateway in one process, and prepares the schemas. The four also run as
     processes of their own, any number of each, after `touchline prepare`; they find each other by registry.address,
-    artifacts.address and lifecycle.address. Exit code 7: nobody answers at such an address; 8: a setting is wrong.
+    artifacts.address and lifecycle.address. Exit code 7: no process answers at such an address; 8: a setting is wrong.
     """
     from touchline.apps import logging
     from touchline.apps.settings import load

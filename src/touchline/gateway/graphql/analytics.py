@@ -375,7 +375,9 @@ class SessionQueries:
         cursor = context.cursor("quarantined events")
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
-            raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
+            raise InvalidInput(
+                "invalid page arguments", field="page", why="this list supports `first` and `after` only"
+            )
         after = rules.QuarantinePlace.from_bytes(asked.after) if asked.after else None
         found = await analytics.quarantined(
             context.principal.tenant_id, rules.QuarantineWindow(asked.size, after, reason)

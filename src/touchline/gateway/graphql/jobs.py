@@ -366,7 +366,7 @@ def choice(kind: type[Choice], text: str, field: str) -> Choice:
 def line(text: str, field: str) -> str:
     if len(text) > LONGEST_TEXT or not (text == "" or text.isprintable()):
         raise errors.InvalidInput(
-            "not a text", field=field, why=f"it must be one line of at most {LONGEST_TEXT} characters"
+            "not valid text", field=field, why=f"it must be one line of at most {LONGEST_TEXT} characters"
         )
     return text
 

@@ -135,7 +135,7 @@ def _asked(page: PageInput | None, cursor: Cursor) -> tuple[int, int]:
     """How many, and behind which position."""
     asked = window(page or PageInput(first=PAGE_SIZE), cursor)
     if asked.from_the_end or asked.before is not None:
-        raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
+        raise InvalidInput("invalid page arguments", field="page", why="this list supports `first` and `after` only")
     return asked.size, int(asked.after) if asked.after else 0
 
 

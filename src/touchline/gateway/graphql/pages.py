@@ -128,7 +128,7 @@ class PageRows(Generic[Row]):
 def window(page: PageInput | None, cursor: Cursor) -> PageWindow:
     page = page or PageInput()
     if page.first is not None and page.last is not None:
-        raise InvalidInput("not a page", field="page", why="use either `first` or `last`")
+        raise InvalidInput("invalid page arguments", field="page", why="use either `first` or `last`")
     from_the_end = page.last is not None
     wanted, name = (page.last, "page.last") if from_the_end else (page.first, "page.first")
     return PageWindow(

@@ -101,7 +101,9 @@ class StoredQueries:
         cursor = context.cursor(f"stored artifacts {order}")
         asked = window(page, cursor)
         if asked.from_the_end or asked.before is not None:
-            raise InvalidInput("not a page", field="page", why="this list supports `first` and `after` only")
+            raise InvalidInput(
+                "invalid page arguments", field="page", why="this list supports `first` and `after` only"
+            )
         after = None if asked.after is None else asked.after.decode()
         found = await reads.page(context.principal, wanted, order, asked.size, after)
         total = await reads.count(context.principal, wanted) if asks_for(COUNTED, info.selected_fields) else 0

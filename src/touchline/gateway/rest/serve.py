@@ -298,7 +298,7 @@ async def open_embed(playback_id: str, gateway: Gateway) -> PublicPlayback:
     """What a frame on a listed site plays, for whoever knows the playback id."""
     links, (found, origins) = gateway.media.links, await _embedded(gateway, playback_id)
     if found is None or not origins:
-        raise NotFound("there is nothing to play here", hint="Ask whoever runs the page that shows this.")
+        raise NotFound("there is nothing to play here", hint="Ask the owner of the page that embeds this video.")
     ids = found.tenant_id, found.playback_id, found.artifact_hash
     return _public(found, links.manifest(*ids), links.poster(*ids) if found.poster_key else None)
 

@@ -36,7 +36,9 @@ METADATA: Mapping[type[Payload], tuple[str, ...]] = {
     access.SessionEnded: ("user_id", "because"),
     artifacts.ArtifactRegistered: ("artifact_type", "user_id"),
     artifacts.ArtifactRenamed: (),
-    artifacts.ArtifactLifecycle: (*("artifact_type", "status", "size_bytes", "synced", "local_copies", "error_code"),),
+    artifacts.ArtifactLifecycle: (
+        *("artifact_type", "status", "size_bytes", "synced", "local_copies", "storage_location", "error_code"),
+    ),
     artifacts.OriginalStored: ("size_bytes", "content_type"),
     artifacts.OriginalVanished: ("missing_since",),
     artifacts.OriginalReturned: (),

@@ -81,7 +81,7 @@ def _unpacked(path: Path, name: str, target: Path) -> Path:
             shutil.copyfileobj(packed, plain, _COPY)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         hint = "Fetch the file again; nothing of it was taken."
-        raise InvalidInput(f"{name} is packed, but damaged", why=str(error), hint=hint) from error
+        raise InvalidInput(f"the compressed file {name} is damaged", why=str(error), hint=hint) from error
     return target
 
 
@@ -107,7 +107,9 @@ def _listed(path: Path, name: str, target: Path) -> Path:
     if size > LARGEST_ARRAY:
         why = f"{size} bytes, and an array of at most {LARGEST_ARRAY} is read in one piece"
         raise LimitExceeded(
-            f"{name} is too large an array", why=why, hint="Give it as JSON lines, or in several files."
+            f"the JSON array in {name} is too large",
+            why=why,
+            hint="Convert it to JSON lines, or split it into several files.",
         )
     text = path.read_bytes().removeprefix(BOM).decode("utf-8", "surrogateescape")
     try:

@@ -104,7 +104,9 @@ def _unpacked(path: Path, file: IO[bytes], stack: ExitStack) -> IO[bytes]:
                 plain.write(piece)
         plain.flush()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InvalidInput(f"{path} is packed, but damaged", why=str(error), hint="Fetch it again.") from error
+        raise InvalidInput(
+            f"the compressed file {path} is damaged", why=str(error), hint="Download or export it again."
+        ) from error
     return plain
 
 

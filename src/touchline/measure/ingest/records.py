@@ -13,7 +13,7 @@ from typing import IO
 
 import msgspec
 
-from touchline.kernel import InvalidInput, LimitExceeded
+from touchline.kernel import InvalidInput, LimitExceeded, format_bytes
 from touchline.measure.sessions.parser import LARGEST_BYTES
 
 # Records.
@@ -31,7 +31,7 @@ def split_body(body: bytes, most: int) -> list[bytes]:
     records = list(islice(_records(body.removeprefix(BOM).strip(BLANK)), most + 1))
     if len(records) > most:
         hint = "Send it in parts, or import it as a file."
-        raise LimitExceeded("there are too many events in one delivery", why=f"at most {most} are taken", hint=hint)
+        raise LimitExceeded("there are too many events in one delivery", why=f"the limit is {most}", hint=hint)
     return records
 
 
@@ -114,7 +114,9 @@ def decompress(body: bytes, most_bytes: int) -> bytes:
         pieces.append(piece)
         total += len(piece)
         if total > most_bytes:
-            raise LimitExceeded("the body is too large", why=f"the limit is {most_bytes:,} bytes, unpacked")
+            raise LimitExceeded(
+                "the body is too large", why=f"the limit is {format_bytes(most_bytes)} after decompression"
+            )
         if not member.eof:
             raise InvalidInput("the body ends too early", why="its last part is missing")
         body = member.unused_data.lstrip(b"\0")

@@ -21,7 +21,7 @@ from typing import Any, Self, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from touchline.kernel import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable
+from touchline.kernel import DeadlineExceeded, Defect, SetupError, TouchlineError, Unavailable, format_bytes
 from touchline.media.child.order import LONGEST_ORDER, PAUSE, RESUME, ChildLimits, TaskOrder
 from touchline.media.child.zygote import READY
 from touchline.media.errors import CrashingVideo, media_error
@@ -303,7 +303,7 @@ async def _keep_an_eye(process: ChildProcess, outputs: model.Outputs, limits: Ch
         while True:
             await asyncio.sleep(LOOK_AGAIN_S)
             if await asyncio.to_thread(outputs.size_bytes) > limits.output_bytes:
-                raise media_error(MediaFailure.LIMIT, f"its output exceeds {limits.output_bytes} bytes")
+                raise media_error(MediaFailure.LIMIT, f"its output exceeds {format_bytes(limits.output_bytes)}")
     except Exception:
         process.kill()  # it does not go on unseen
         raise
@@ -352,7 +352,7 @@ async def run_task(
         ending = await supervise(zygote, _order(zygote.cell, task), source, conversation, task.pause)
     document, files = result_of(ending), outputs.files()
     if sum(file.size_bytes for file in files) > task.limits.output_bytes:
-        raise media_error(MediaFailure.LIMIT, f"its output exceeds {task.limits.output_bytes} bytes")
+        raise media_error(MediaFailure.LIMIT, f"its output exceeds {format_bytes(task.limits.output_bytes)}")
     return model.TaskOutcome(_checked(kind, document), files)
 
 

@@ -54,6 +54,11 @@ class Quota:
             await store.register(self.task, self.every)
             return await store.take(self.task, wanted, self.most)
 
+    async def left(self) -> int:
+        """How much of it could be taken now."""
+        async with self.database.system("look at the quota of a periodic task") as transaction:
+            return await PeriodicStore(transaction.connection).left(self.task, self.most)
+
 
 class PeriodicRunner:
     def __init__(

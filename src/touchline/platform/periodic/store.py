@@ -35,6 +35,11 @@ UPDATE platform.periodic AS p
 RETURNING p.name, p.attempt
 """
 
+HURRY = """
+-- Also while a pass runs, which may be past what this is about: passes may run beside each other.
+UPDATE platform.periodic SET next_run_at = now() WHERE name = %(name)s AND next_run_at > now()
+"""
+
 FINISH = """
 -- Only the claim that is still the latest may say that it is done. `more`: it did what it may, and more is waiting.
 UPDATE platform.periodic
@@ -90,6 +95,15 @@ class PeriodicStore:
         granted = max(0, min(wanted, most - used))
         await self._connection.execute(USE_QUOTA, {"name": name, "used": used + granted})
         return granted
+
+    async def left(self, name: str, most: int) -> int:
+        """Of one that was never registered nothing is used."""
+        rows = await (await self._connection.execute(QUOTA_USED, {"name": name})).fetchall()
+        return max(0, most - sum(used for (used,) in rows))
+
+    async def hurry(self, name: str) -> None:
+        """Its next pass is due now, wherever it is known."""
+        await self._connection.execute(HURRY, {"name": name})
 
     async def finish(self, claim: PeriodicClaim, *, more: bool, catches_up: bool) -> bool:
         """False when the lease was lost meanwhile."""

@@ -65,6 +65,7 @@ class LocalCopy:
     open_files: int = 0
     accesses: int = 0  # since they were last reported
     last_accessed_at: datetime | None = None
+    reported_access_at: datetime | None = None  # the last one that was reported
 
     @property
     def place(self) -> Place:

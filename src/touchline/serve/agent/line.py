@@ -40,6 +40,7 @@ SERVICE = pb.DESCRIPTOR.services_by_name["Nodes"]
 MILLISECOND = timedelta(milliseconds=1)
 RETRY_AFTER = timedelta(milliseconds=200)
 COPIES_A_PART = 500
+WATCHED_FOR = timedelta(minutes=1)
 REMEMBERED = 1000  # answers to commands, for when they come again
 COMMANDS = frozenset({"clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete"})
 LOST = "the node's folder is missing"
@@ -174,7 +175,7 @@ class NodeLine:
         """The one that was not acknowledged, or all accesses since the one before."""
         if self._report is not None:
             return self._report
-        seen = [copy for copy in self.folder.copies() if copy.accesses and copy.last_accessed_at]
+        seen = [copy for copy in self.folder.copies() if _has_news(copy)]
         if not seen:
             return None
         self._report = pb.AccessReport(sequence=epoch_ms(self.transfers.clock.now()))
@@ -185,7 +186,7 @@ class NodeLine:
                 count=copy.accesses,
                 last_accessed_at_ms=epoch_ms(copy.last_accessed_at) if copy.last_accessed_at else 0,
             )
-            copy.accesses = 0
+            copy.accesses, copy.reported_access_at = 0, copy.last_accessed_at
         return self._report
 
     async def _keep_listing(self, every: timedelta) -> None:
@@ -304,8 +305,16 @@ class NodeLine:
         is_meant = copy is not None and copy.manifest_key == asked.manifest_key
         in_use = copy is not None and self.media.is_in_use(copy, self.transfers.settings.in_use_for)
         if is_meant and in_use and not asked.also_in_use:
-            raise Conflict("somebody is watching this copy", why=artifact_hash)
+            raise Conflict("this copy is being watched", why=artifact_hash)
         await asyncio.to_thread(self.folder.delete, tenant_id, artifact_hash, asked.manifest_key)
+
+
+def _has_news(copy: LocalCopy) -> bool:
+    """It was opened, or is being watched for long: that is no new access, but it is not cold either."""
+    if copy.last_accessed_at is None:
+        return False
+    reported_at = copy.reported_access_at
+    return copy.accesses > 0 or reported_at is None or copy.last_accessed_at - reported_at >= WATCHED_FOR
 
 
 def held(copy: LocalCopy) -> pb.HeldCopy:

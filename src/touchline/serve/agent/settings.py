@@ -30,7 +30,7 @@ class NodeSettings(Section):
     """Other host names that requests may use. IP addresses, `localhost` and the name in `base_url` always work."""
 
     locality: str = ""
-    """The location of the node, like `berlin`. Viewers of a location get a node of the same one if possible."""
+    """The location of the node, like `berlin`, as the list of nodes shows it."""
 
     budget: ByteSize = Field(default=ByteSize(0), ge=0)
     """The most space that copies may use. Default: a share of the disk."""

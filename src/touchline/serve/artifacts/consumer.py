@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from prometheus_client import Counter
+
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import SystemActor
@@ -29,9 +31,10 @@ from touchline.serve.artifacts.rules import NO_RUN, Artifact, JobRun, Reason, Re
 from touchline.serve.clips.rules import MadeClip
 
 from . import transitions
-from .rules import LONGEST_REASON, Report, is_news
+from .rules import LONGEST_REASON, Report, is_news, kept_where_it_is
 from .store import ArtifactStore
 
+LATE = Counter("touchline_late_video_reports", "Reports of processing that came after the artifact was deleted.")
 PAYLOADS = (VideoProgressed, VideoTranscoded, VideoFailed, VideoRetried, ClipMade, ClipFailed)
 
 
@@ -50,6 +53,9 @@ class VideoEvents:
     async def _apply(self, transaction: Transaction, event: Event) -> None:
         artifact = await ArtifactStore(transaction).find_locked(ArtifactHash(event.data["artifact_hash"]))
         if artifact is None:
+            return
+        if artifact.status is ArtifactStatus.DELETED:
+            LATE.inc()  # nothing revives it
             return
         target = _Target(transaction, artifact, self._clock.now() + artifact.retention)
         match event.type:
@@ -91,7 +97,9 @@ class _Target:
         if not is_news(self.artifact, Report.PUBLISHED, run):
             return
         if self.artifact.status is ArtifactStatus.READY:
-            await transitions.republish(self.transaction, self.artifact, run, made)
+            await transitions.republish(
+                self.transaction, self.artifact, run, kept_where_it_is(self.artifact, run, made)
+            )
         else:
             await transitions.finish(self.transaction, self.artifact, run, made, self.until)
 

@@ -6,7 +6,7 @@ Invariant: `ARROWS` is the diagram of docs/explanation/lifecycle.md, and a test 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from uuid import UUID
@@ -212,6 +212,16 @@ def is_news(artifact: Artifact, report: Report, run: JobRun, percent: int = 0) -
             return True
 
 
+def kept_where_it_is(artifact: Artifact, run: JobRun, made: Rendition) -> Rendition:
+    """A run tells of its rendition twice, from one folder. If the artifact points elsewhere by then, a freeze has
+    stored the rendition anew, perhaps with what the first folder has lost: there it stays."""
+    if run != artifact.run or artifact.manifest_key is None:
+        return made
+    if artifact.manifest_key.rpartition("/")[0] == made.manifest_key.rpartition("/")[0]:
+        return made
+    return replace(made, manifest_key=artifact.manifest_key, poster_key=artifact.poster_key or made.poster_key)
+
+
 def _can_be(artifact: Artifact, report: Report) -> bool:
     """Clips are reported about before they have an original, uploads only afterwards: one without was refused."""
     if artifact.artifact_type is ArtifactType.DVR:
@@ -273,7 +283,7 @@ def lifecycle(artifact: Artifact) -> ArtifactLifecycle:
 
 def original_stored(artifact: Artifact) -> OriginalStored:
     if artifact.size_bytes is None:
-        raise Defect("an original is stored whose size nobody knows", why=artifact.artifact_hash)
+        raise Defect("the size of a stored original is unknown", why=artifact.artifact_hash)
     return OriginalStored(
         artifact_hash=artifact.artifact_hash,
         original_key=artifact.original_key,

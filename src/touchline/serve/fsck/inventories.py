@@ -47,18 +47,18 @@ class NodeInventories:
         address = f"{node.base_url.rstrip('/')}/inventory/{token}"
         async with self.http.stream("GET", address, params={"after": after, "limit": limit}) as answer:
             if answer.status_code != OK:
-                raise ValueError(f"it answers {answer.status_code}")
+                raise ValueError(f"it responded with status {answer.status_code}")
             content = b""
             async for chunk in answer.aiter_bytes():
                 content += chunk
                 if len(content) > LARGEST_ANSWER:
-                    raise ValueError("its answer is too long")
+                    raise ValueError("its response is too long")
         document = json.loads(content)
         copies = [_copy(node.node_id, each) for each in document["copies"]]
         next_after = document["next_after"]
         hashes = [after, *(one.copy.artifact_hash for one in copies), *([next_after] if next_after is not None else [])]
         if hashes != sorted(hashes) or next_after == after:
-            raise ValueError("its answer is not in order")
+            raise ValueError("its response is not sorted")
         return copies, next_after
 
 

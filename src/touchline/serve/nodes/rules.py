@@ -146,12 +146,13 @@ def is_usable(node: Node) -> bool:
 
 
 def choose(nodes: Sequence[Node], wanted_bytes: int, locality: str = "") -> Node | None:
-    """A healthy node that has room: near before far, one at ease before a busy one, then the one with most room."""
+    """A healthy node that has room: near before far where it is known what is near, one at ease before a busy one, then
+    the one with most room."""
     fitting = [node for node in nodes if is_usable(node) and room_bytes(node) >= wanted_bytes]
     return min(
         fitting,
         key=lambda node: (
-            node.locality != locality,
+            bool(locality) and node.locality != locality,
             node.load // COMFORTABLE_LOAD,
             -room_bytes(node),
             node.node_id,

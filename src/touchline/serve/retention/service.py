@@ -94,11 +94,12 @@ class RetentionPass:
         return report.limited
 
     async def _choose(
-        self, stage: Stage, found: Sequence[Found], *, dry_run: bool
+        self, stage: Stage, found: Sequence[Found], *, dry_run: bool, taken: int = 0
     ) -> tuple[Sequence[Found], StageReport]:
-        """As many of them as the quota allows; there may be one more than the limit, to know that there is."""
+        """As many of them as the quota allows; there may be one more than the limit, to know that there is. `taken`: by
+        the same dry run, which uses nothing up."""
         wanted = min(len(found), self._most)
-        granted = wanted if dry_run else await self._quota.take(wanted)
+        granted = min(wanted, max(0, await self._quota.left() - taken)) if dry_run else await self._quota.take(wanted)
         chosen = found[:granted]
         return chosen, StageReport(stage, chosen, limited=len(found) > granted)
 
@@ -115,7 +116,7 @@ class Expiry(RetentionPass):
             artifacts = await reader.expired(now, self._most + 1)
             records = await reader.expired_records(now, self._most + 1)
         chosen, report = await self._choose(Stage.EXPIRE, artifacts, dry_run=dry_run)
-        alone, of_records = await self._choose(Stage.EXPIRE, records, dry_run=dry_run)
+        alone, of_records = await self._choose(Stage.EXPIRE, records, dry_run=dry_run, taken=len(chosen))
         if not dry_run:
             for tenant_id, hashes in _by_tenant(chosen):
                 await self._expire(tenant_id, hashes, now)

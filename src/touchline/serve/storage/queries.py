@@ -48,14 +48,15 @@ CHOSEN: LiteralString = f"""
   JOIN serve.identities AS i ON i.tenant_id = a.tenant_id AND i.artifact_hash = a.artifact_hash
   LEFT JOIN serve.uploads AS u ON u.tenant_id = a.tenant_id AND u.artifact_hash = a.artifact_hash
   LEFT JOIN serve.clips AS c ON c.tenant_id = a.tenant_id AND c.artifact_hash = a.artifact_hash
+  LEFT JOIN serve.dvr_recordings AS r ON r.tenant_id = a.tenant_id AND r.artifact_hash = a.artifact_hash
  WHERE a.tenant_id = %(tenant_id)s AND {HOLDS_BYTES}
    AND (%(locations)s::text[] IS NULL OR {LOCATION} = ANY (%(locations)s::text[]))
    AND (%(pinned)s::boolean IS NULL OR a.pinned = %(pinned)s::boolean)
    AND (%(hash)s::text IS NULL OR a.artifact_hash = %(hash)s::text)"""
 COLUMNS: LiteralString = """
-SELECT a.artifact_hash, a.artifact_type, i.playback_id, coalesce(u.title, c.title, '') AS title, a.status, a.size_bytes,
-       a.synced, a.local_copies, a.transfer, a.pinned, a.created_at, a.retention_until, a.deleted_at, a.purge_due_at,
-       a.original_missing_since, a.revision"""
+SELECT a.artifact_hash, a.artifact_type, i.playback_id, coalesce(u.title, c.title, r.title, '') AS title, a.status,
+       a.size_bytes, a.synced, a.local_copies, a.transfer, a.pinned, a.created_at, a.retention_until, a.deleted_at,
+       a.purge_due_at, a.original_missing_since, a.revision"""
 COUNT: LiteralString = f"SELECT count(*) AS total {CHOSEN}"
 
 
@@ -69,9 +70,9 @@ class StorageOrder(StrEnum):
     LARGEST = "largest"
 
 
-# Each with the rows in one order, without a tie. What never goes comes last.
+# Each with the rows in one order, without a tie. What never goes comes last; a pin holds nothing that was deleted.
 ENDS: LiteralString = """
-  CASE WHEN a.pinned THEN 'infinity'::timestamptz
+  CASE WHEN a.pinned AND a.deleted_at IS NULL THEN 'infinity'::timestamptz
        ELSE coalesce(a.deleted_at + %(purge_after)s, a.retention_until, 'infinity'::timestamptz) END"""
 PAGES: dict[StorageOrder, LiteralString] = {
     StorageOrder.ENDING: f"""{COLUMNS} {CHOSEN}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from prometheus_client import Counter, Gauge
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.kernel import Conflict, NotFound, TouchlineError
+from touchline.kernel import ArtifactHash, Conflict, NotFound, TouchlineError
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT, ServeContext
@@ -29,6 +29,7 @@ ORPHANS = Counter("touchline_orphan_copies", "Copies of deleted or replaced arti
 KEPT = Gauge("touchline_unsafe_copies", "Copies that a pass kept because the object store lacks them.", ["task"])
 EXPIRED = ("deadline_exceeded", "the node did not answer in time")
 START = ("", "")
+ORPHANS_TASK = "clean up orphan copies"
 logger = logging.getLogger(__name__)
 
 
@@ -49,21 +50,26 @@ class TierPasses:
         return False
 
     async def _evict(self, node: Node) -> int:
-        """How many could not go after all."""
+        """How many had to stay because the object store lacks them."""
         settings, marks = self.context.settings, self._marks()
         if not node.budget_bytes or node.used_bytes is None or node.used_bytes <= marks.upper * node.budget_bytes:
             return 0
         async with self.context.database.system("find copies to evict") as transaction:
             copies = await copies_of_node(transaction.connection, node.node_id)
-        chosen = victims(copies, node.used_bytes, node.budget_bytes, marks, self.context.clock.now())
-        kept = 0
-        for copy in chosen[: settings.most_per_pass]:
-            if not await is_stored(self.context.objects, copy):
-                kept += 1
-                continue
-            async with self.context.database.transaction(copy.tenant_id) as transaction:
-                await self._give_up_unpinned(transaction, copy)
-        return kept
+        now, stored, unsafe = self.context.clock.now(), set[ArtifactHash](), set[ArtifactHash]()
+        while True:  # what the store lacks stays, and something else goes in its place
+            others = [copy for copy in copies if copy.artifact_hash not in unsafe]
+            chosen = victims(others, node.used_bytes, node.budget_bytes, marks, now)[: settings.most_per_pass]
+            unseen = [copy for copy in chosen if copy.artifact_hash not in stored]
+            if not unseen or len(unsafe) >= settings.most_per_pass:
+                break
+            for copy in unseen:
+                (stored if await is_stored(self.context.objects, copy) else unsafe).add(copy.artifact_hash)
+        for copy in chosen:
+            if copy.artifact_hash in stored:
+                async with self.context.database.transaction(copy.tenant_id) as transaction:
+                    await self._give_up_unpinned(transaction, copy)
+        return len(unsafe)
 
     async def _give_up_unpinned(self, transaction: Transaction, copy: Copy) -> None:
         artifact = await ArtifactStore(transaction).find_locked(copy.artifact_hash)

@@ -19,7 +19,7 @@ SELECT n.node_id, n.base_url, n.locality, n.load
   JOIN serve.nodes AS n ON n.node_id = c.node_id
  WHERE c.tenant_id = %(tenant_id)s AND c.artifact_hash = %(hash)s AND c.state = 'present'
    AND c.manifest_key = a.manifest_key AND n.status = 'present' AND n.trouble IS NULL
- ORDER BY n.locality = %(locality)s DESC, n.load, n.node_id
+ ORDER BY %(locality)s <> '' AND n.locality = %(locality)s DESC, n.load, n.node_id
  LIMIT %(limit)s
 """
 MOST_COPIES = 10

@@ -37,7 +37,7 @@ from .store import CopyStore, accessed, copies_of_node, known, seen
 
 LATE = Counter(
     "touchline_node_late_acknowledgements",
-    "Acknowledgements that came after their command had ended.",
+    "Acknowledgements that came after their command had ended, or after the artifact was deleted.",
 )
 LONGEST_REASON = 1000
 HELD = (CopyState.PRESENT, CopyState.EVICTING)
@@ -70,6 +70,8 @@ class NodeReports:
                 return False
             if artifact is not None:
                 await self._apply(transaction, artifact, command, result)
+        if outcome is CommandOutcome.DONE and _came_too_late(command, artifact):
+            LATE.inc()
         if command.kind in (CommandKind.FREEZE, CommandKind.DEFROST):
             TRANSFERS.labels(command.kind, outcome).inc()
         if result.code:
@@ -187,3 +189,9 @@ class NodeReports:
             if await NodeStore(transaction.connection).counted(line, sequence):
                 await transaction.enter_system()
                 await accessed(transaction.connection, line.node_id, accesses)
+
+
+def _came_too_late(command: Command, artifact: Artifact | None) -> bool:
+    """What was made of a deleted artifact is of no use: it goes again."""
+    is_gone = artifact is None or artifact.status is ArtifactStatus.DELETED
+    return is_gone and command.kind is not CommandKind.DELETE

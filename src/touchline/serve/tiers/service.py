@@ -88,7 +88,7 @@ class TierService:
             if not copies and artifact.synced:
                 return artifact
             if not copies:
-                raise errors.Conflict("there is nothing to freeze", why=f"{artifact_hash} is stored nowhere")
+                raise errors.Conflict("there is nothing to freeze", why=f"there is no copy of {artifact_hash}")
             node = await self._node_of(transaction, copies)
             return await self._move(transaction, artifact, node, self._freeze_command(artifact, node, keep))
 

@@ -204,7 +204,7 @@ class VideoAnalysis:
 
 
 def _beating(heartbeat: Heartbeat, doing: str = "") -> Progress:
-    return lambda percent: heartbeat(f"{doing}{percent} %")
+    return lambda percent: heartbeat(f"{doing}{percent}%")
 
 
 def _text(fingerprints: Sequence[Fingerprint]) -> str:

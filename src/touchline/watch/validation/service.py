@@ -206,10 +206,10 @@ class Validator:
     async def _opinions(self, frames: Frames, minutes: GoalMinutes, heartbeat: Heartbeat) -> list[rules.Opinion]:
         opinions = list[rules.Opinion]()
         for number, percent in enumerate(rules.PLACES, 1):
-            heartbeat(f"validating frame {number} of {len(rules.PLACES)} ({percent} %)")
+            heartbeat(f"validating frame {number} of {len(rules.PLACES)} ({percent}%)")
             opinions += await self._asked(frames.at(percent))
         if rules.disagree(opinions, minutes, self._settings.tolerance):
-            heartbeat(f"validating the deciding frame ({rules.DECIDING} %)")
+            heartbeat(f"validating the deciding frame ({rules.DECIDING}%)")
             opinions += await self._asked(frames.at(rules.DECIDING))
         return opinions
 

@@ -1,8 +1,9 @@
-"""A relay in front of a real server that loses answers the way networks do."""
+"""A relay in front of a real server that loses answers the way networks do, and holds requests back when told."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -23,12 +24,31 @@ class Relay:
     lost: int = 0
     url: str = ""
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
+    _held_like: re.Pattern[bytes] | None = None
+    _held: asyncio.Event = field(default_factory=asyncio.Event)
+    _released: asyncio.Event = field(default_factory=asyncio.Event)
+    _forget_held: bool = False
 
     @property
     def endpoint(self) -> ObjectsEndpoint:
         return replace(self.upstream, url=self.url)
 
+    def hold(self, pattern: str) -> None:
+        """From now on requests that begin like this wait; the server has heard nothing of them."""
+        self._held_like = re.compile(pattern.encode())
+        self._held, self._released, self._forget_held = asyncio.Event(), asyncio.Event(), False
+
+    @property
+    def is_holding(self) -> bool:
+        return self._held.is_set()
+
+    def release(self, *, forget: bool = False) -> None:
+        """`forget`: the requests that waited never reach the server, as when whoever sent them has died."""
+        self._held_like, self._forget_held = None, forget
+        self._released.set()
+
     async def close(self) -> None:
+        self.release(forget=True)
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
@@ -39,9 +59,13 @@ class Relay:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = urlsplit(self.upstream.url)
-        server_reader, server_writer = await asyncio.open_connection(address.hostname, address.port)
+        try:
+            server_reader, server_writer = await asyncio.open_connection(address.hostname, address.port)
+        except OSError:  # the server is away
+            writer.transport.abort()
+            return
         asked = bytearray()
-        requests = asyncio.create_task(_copy(reader, server_writer, asked))
+        requests = asyncio.create_task(self._requests(reader, server_writer, asked))
         try:
             with suppress(OSError):
                 await self._answer(server_reader, writer, asked)
@@ -50,6 +74,23 @@ class Relay:
             for side in (writer, server_writer):
                 side.transport.abort()
             await asyncio.gather(requests, return_exceptions=True)
+
+    async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, asked: bytearray) -> None:
+        with suppress(OSError):
+            while data := await reader.read(BLOCK):
+                if not asked and await self._is_forgotten(data):
+                    server.transport.abort()
+                    return
+                asked += data
+                server.write(data)
+                await server.drain()
+
+    async def _is_forgotten(self, request: bytes) -> bool:
+        if self._held_like is None or not self._held_like.match(request):
+            return False
+        self._held.set()
+        await self._released.wait()
+        return self._forget_held
 
     async def _answer(self, server: asyncio.StreamReader, client: asyncio.StreamWriter, asked: bytearray) -> None:
         left: int | None = None
@@ -82,11 +123,3 @@ async def relayed(upstream: ObjectsEndpoint) -> AsyncGenerator[Relay]:
     finally:
         server.close()
         await relay.close()
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytearray) -> None:
-    with suppress(OSError):
-        while data := await reader.read(BLOCK):
-            asked += data
-            writer.write(data)
-            await writer.drain()

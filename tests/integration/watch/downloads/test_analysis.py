@@ -47,7 +47,7 @@ async def test_one_look_counts_for_every_post_with_the_same_file(pitch: Pitch) -
     assert len(await pitch.keys()) == 1
     assert [(row["state"], row["verified"], row["validated_at"]) for row in rows] == [("downloaded", False, NOW)] * 2
     assert opinion.asked == [(rows[0]["duration_ms"], 22)]
-    assert beats == ["taking pictures: 50 %", "looking"]
+    assert beats == ["taking pictures: 50%", "looking"]
 
 
 async def test_a_look_knows_the_minutes_of_the_other_goals(pitch: Pitch) -> None:

@@ -136,8 +136,8 @@ async def test_of_two_engines_one_may_be_away(sandbox: Sandbox, studio: Studio) 
         assert (verdict.football, verdict.screen, verdict.verified, verdict.rejected) == (True, False, True, None)
         assert (verdict.clock, {*verdict.engines}) == ("62:58", {"local"})
         assert [beat for beat in beats if beat.startswith("validating")] == [
-            "validating frame 1 of 2 (25 %)",
-            "validating frame 2 of 2 (75 %)",
+            "validating frame 1 of 2 (25%)",
+            "validating frame 2 of 2 (75%)",
         ]
         studio.at(WELL)
         advert, _ = await judged(validator, studio.advert)

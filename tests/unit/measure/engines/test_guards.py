@@ -6,9 +6,10 @@ from random import Random
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from tests.support.builds import LINES, VALUES, broken_line
+from tests.support.properties import examples
 from touchline.measure.engines.plain_events import LONGEST, PlainEnvelope, judged
 from touchline.measure.sessions.parser import DEEPEST, Quarantined, Reason, read_text
 
@@ -61,7 +62,7 @@ def check(lines: list[bytes], sure: list[bool]) -> None:
         assert not (passed and refused and taken(content)), content
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @example(values=list(VALUES), seed=0, ended=False, tail=b"\xff1e999")
 @given(
     values=st.lists(fillings, min_size=1, max_size=20),

@@ -8,7 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from tests.support.builds import (
     LINES,
@@ -20,6 +20,7 @@ from tests.support.builds import (
     hostile_line,
     written,
 )
+from tests.support.properties import examples
 from tests.support.sessions import NOON, Record, accepted_of, logs, made_up_log, trace
 from touchline.measure.engines.model import Received
 
@@ -33,7 +34,7 @@ def encoded(records: list[Record], random: Random) -> list[bytes]:
     return [json.dumps(record, **random.choice(ways)).encode() for record in copies]  # type: ignore[arg-type]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(log=logs(30), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=3))
 @example(log=made_up_log(13, 830780), seed=1, cuts=[])  # another sight between two equal ones, read in another way
 @example(log=made_up_log(11, 830780), seed=0, cuts=[])
@@ -56,7 +57,7 @@ def test_engines_agree_on_any_log(log: list[Record], seed: int, cuts: list[int])
     assert {name: batch["report"][name] for name in counts} == counts
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(log=logs(30), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 60), max_size=2))
 def test_engines_believe_no_event_from_the_future(log: list[Record], seed: int, cuts: list[int]) -> None:
     """Wherever the clock of the build stands among them, and whichever way a line is read."""

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
+from tests.support.properties import examples
 from tests.support.sessions import REAL_LOG, RULES, Record, accepted_of, delivered, facts_of, logs
 from touchline.measure.sessions.evidence import gather, merge
 from touchline.measure.sessions.model import Evidence, SessionFacts, Sight
@@ -17,7 +18,7 @@ from touchline.measure.sessions.rules import Directory, conclude
 
 from .restated import restated
 
-many = settings(max_examples=200)
+many = examples(200)
 
 
 @many

@@ -15,13 +15,14 @@ import pytest
 
 from tests.support.goals import Memory
 from tests.support.match_days import POLLS, Day, random_day
+from tests.support.properties import FULL
 from touchline.watch.fixtures.feed_documents import FeedFixture, Team
 from touchline.watch.goals.model import Decision, StoredGoal
 from touchline.watch.goals.rules import decide, overdue
 from touchline.watch.model import GoalRef
 
 PARTS = 4
-DAYS = 50_000 if os.environ.get("TOUCHLINE_CHAOS") == "full" else 500  # of each part
+DAYS = 50_000 if FULL else 200  # of each part
 FIRST_SEED = int(os.environ.get("TOUCHLINE_CHAOS_SEED", "1")) * 1_000_000
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
+from tests.support.properties import examples
 from touchline.media.engines.model import Box, TextRegion
 from touchline.watch.model import FeedMinute, GoalMinutes
 from touchline.watch.validation import rules
@@ -228,7 +229,7 @@ def are_far(one: FeedMinute, other: FeedMinute) -> bool:
     return abs(one.clock_minute - other.clock_minute) > 2 * TOLERANCE
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(moments(), min_size=1, max_size=4), st.sampled_from(STYLES), st.data())
 def test_the_right_goal_is_never_rejected_and_a_wrong_one_never_verified(
     match: list[Moment], style: Style, data: st.DataObject
@@ -246,7 +247,7 @@ def test_the_right_goal_is_never_rejected_and_a_wrong_one_never_verified(
             assert judged(text, goal, beside) is not ClockStanding.VERIFIED, (text, goal)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(moments(), moments(), st.sampled_from(TELLING), st.data())
 def test_a_clock_that_tells_its_minute_verifies_its_goal_and_rejects_others(
     shown: Moment, other: Moment, style: Style, data: st.DataObject
@@ -266,7 +267,7 @@ def test_a_clock_that_tells_its_minute_verifies_its_goal_and_rejects_others(
         assert judged(text, other.feed, []) is expected, text
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(moments(), st.data())
 def test_a_clock_that_restarts_without_a_mark_neither_rejects_nor_verifies(shown: Moment, data: st.DataObject) -> None:
     parts = begins_anew_without_mark(shown, data)

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
+from tests.support.properties import examples
 from touchline.media.engines.model import Box, TextRegion
 from touchline.watch.validation.clock import Clock, clock_among, find, parse
 from touchline.watch.validation.periods import LAST_MINUTE, MOST_ADDED
@@ -238,7 +239,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.text(max_size=30)
     | st.lists(st.sampled_from(PIECES), max_size=5).flatmap(
