@@ -123,8 +123,9 @@ GRANT SELECT, INSERT, UPDATE ON serve.streams TO touchline_app;
 GRANT SELECT (tenant_id, id, stream_hash, title, description, record, key_rotated_at, live_since, live_node_id,
               live_session_id, live_playable_at, live_broken_at, live_seen_at, live_health, live_problem, created_at,
               suspended_at, deleted_at, revision) ON serve.streams TO touchline_readonly;
-GRANT SELECT (tenant_id, id, live_since, live_node_id, live_session_id, live_seen_at) ON serve.streams
-   TO touchline_system; -- whose nodes are silent
+GRANT SELECT (tenant_id, id, record, live_since, live_node_id, live_session_id, live_seen_at) ON serve.streams
+   TO touchline_system; -- whose nodes are silent, and which ones are to be recorded
+CREATE INDEX streams_recorded ON serve.streams (live_since) WHERE live_since IS NOT NULL AND record;
 
 -- The business record of a clip. The same range of the same source is one clip while it is neither deleted nor failed: the
 -- unique index enforces it. `source_hash`: the artifact that it is cut from, or the stream. Times are of the source: of an
@@ -241,6 +242,9 @@ CREATE INDEX artifacts_expiry ON serve.artifacts (retention_until, artifact_hash
 -- Who has heard nothing of its processing for long.
 CREATE INDEX artifacts_reported ON serve.artifacts (reported_at)
  WHERE status IN ('processing', 'starting', 'stopping') OR (status = 'requested' AND artifact_type <> 'upload');
+-- Recordings that go on, and whose owner looks after them.
+CREATE INDEX artifacts_recorded ON serve.artifacts (reported_at)
+ WHERE artifact_type = 'dvr' AND status IN ('starting', 'recording', 'stopping');
 -- Purges: which deletions are over the time to undelete, which purges have a next step, and which have ended.
 CREATE INDEX artifacts_to_purge ON serve.artifacts (deleted_at) WHERE status = 'deleted' AND purge_due_at IS NULL;
 CREATE INDEX artifacts_purging ON serve.artifacts (purge_next_at) WHERE purge_next_at IS NOT NULL;

@@ -38,8 +38,47 @@ CREATE INDEX dvr_recordings_never_placed ON serve.dvr_recordings (deleted_at) WH
 SELECT platform.enable_row_level_security('serve.dvr_recordings');
 GRANT SELECT, INSERT, UPDATE ON serve.dvr_recordings TO touchline_app;
 GRANT SELECT ON serve.dvr_recordings TO touchline_readonly;
-GRANT SELECT (tenant_id, artifact_hash, created_at, placed_at, error_code, retention_until, deleted_at) ON serve.dvr_recordings
-   TO touchline_system;
+GRANT SELECT (tenant_id, artifact_hash, stream_id, created_at, placed_at, ended_at, error_code, retention_until, deleted_at)
+   ON serve.dvr_recordings TO touchline_system;
+
+-- A node that records: one row for each command that told a node to. Its id is part of the keys of what it stores, and
+-- fences what it reports. Ids rise with time, and the recording is the segments of all attempts in this order.
+CREATE TABLE serve.dvr_attempts (
+  tenant_id     uuid NOT NULL,
+  artifact_hash text COLLATE "C" NOT NULL,
+  attempt       uuid NOT NULL,
+  node_id       text NOT NULL REFERENCES serve.nodes (node_id),
+  started_at    timestamptz NOT NULL,
+  reported_at   timestamptz NOT NULL, -- the last sign of the node
+  ended_at      timestamptz,          -- the node said that no more will come, or never began
+  end_code      text,
+  end_message   text,
+  PRIMARY KEY (tenant_id, artifact_hash, attempt),
+  FOREIGN KEY (tenant_id, artifact_hash) REFERENCES serve.artifacts (tenant_id, artifact_hash) ON DELETE CASCADE,
+  CHECK ((ended_at IS NULL) = (end_code IS NULL))
+);
+SELECT platform.enable_row_level_security('serve.dvr_attempts');
+GRANT SELECT, INSERT, UPDATE ON serve.dvr_attempts TO touchline_app;
+GRANT SELECT ON serve.dvr_attempts TO touchline_readonly;
+
+-- The segments of a recording that lie in the object store.
+CREATE TABLE serve.dvr_segments (
+  tenant_id     uuid NOT NULL,
+  artifact_hash text COLLATE "C" NOT NULL,
+  attempt       uuid NOT NULL,
+  sequence      bigint NOT NULL CHECK (sequence > 0), -- without gaps
+  init          integer NOT NULL CHECK (init > 0),    -- the header that it needs
+  starts_at     timestamptz NOT NULL,
+  duration_us   bigint NOT NULL CHECK (duration_us > 0),
+  size_bytes    bigint NOT NULL CHECK (size_bytes > 0),
+  follows_break boolean NOT NULL, -- it does not continue what came before it
+  PRIMARY KEY (tenant_id, artifact_hash, attempt, sequence),
+  FOREIGN KEY (tenant_id, artifact_hash, attempt) REFERENCES serve.dvr_attempts (tenant_id, artifact_hash, attempt)
+    ON DELETE CASCADE
+);
+SELECT platform.enable_row_level_security('serve.dvr_segments');
+GRANT SELECT, INSERT ON serve.dvr_segments TO touchline_app;
+GRANT SELECT ON serve.dvr_segments TO touchline_readonly;
 
 -- What an administrator of the tenant has set; without a row, or with null, what the installation says.
 CREATE TABLE serve.tenant_settings (

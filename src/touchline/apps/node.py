@@ -22,7 +22,9 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.rpc import client as peers
 from touchline.serve.agent.folder import CopyFolder
 from touchline.serve.agent.line import NodeLine, NodeName
+from touchline.serve.agent.live_clips import LiveClips
 from touchline.serve.agent.media import FolderInventory, MediaApp
+from touchline.serve.agent.recorder import Recorder, RecorderSpace
 from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.agent.transfers import Transfers
 from touchline.serve.ingest.external import external_listener
@@ -63,12 +65,16 @@ async def run_node(loaded: Loaded) -> None:
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
                 inventory = FolderInventory(name.node_id, folder, InventoryTokens(secret), clock)
                 media = MediaApp(folder, MediaTokens(secret), clock, inventory, LiveMedia(streams))
-                line = NodeLine(name, client, folder, transfers, media, _reporter(streams))
+                recorder, clips = await _recording_parts(settings, objects, folder, streams)
+                line = NodeLine(name, client, folder, transfers, media, _reporter(streams), recorder, clips)
                 media.trouble = lambda: line.why_not_ready
                 server = _server(HostCheck(media, _names(settings, base_url), pages=True), settings)
                 on_stop_signal(server.stop)
                 keep_what_is_loaded()
-                await _until_stopped(server, listener, line)
+                try:
+                    await _until_stopped(server, listener, line)
+                finally:
+                    await recorder.close()
     finally:
         folder.close()
 
@@ -136,6 +142,20 @@ def _publish_urls(publish: Mapping[str, ListenAddress], base_url: str) -> tuple[
     rtmp = publish["rtmp"].port
     urls = [f"rtmp://{host}{'' if rtmp == RTMP_PORT else f':{rtmp}'}/live"]
     return (*urls, *(f"srt://{host}:{address.port}" for name, address in publish.items() if name == "srt"))
+
+
+async def _recording_parts(
+    settings: NodeSettings, objects: ObjectStore, folder: CopyFolder, streams: LiveStreams
+) -> tuple[Recorder, LiveClips]:
+    """Recordings that were under way when the node ended go on at once."""
+    space = RecorderSpace(int(settings.recording_space))
+    silence, at_once = settings.recording_silence, settings.files_at_once
+    recorder = Recorder(folder.root, objects, streams.clock, space, at_once, silence)
+    clips = LiveClips(folder.root, objects, streams.sandbox, recorder)
+    await asyncio.to_thread(clips.open)
+    await recorder.open()
+    streams.listeners.append(recorder)
+    return recorder, clips
 
 
 async def _until_stopped(server: Server, listener: socket.socket, line: NodeLine) -> None:

@@ -2,6 +2,8 @@
 
 Invariant: every name in a master playlist is one that we chose.
 
+Playlists of recordings of live streams, which grow.
+
 Captions as WebVTT. Pure: the texts are a stranger's.
 
 Invariant: whatever a text says, it stays the text of one cue: no markup, no timing, no end of the cue comes out of it.
@@ -12,8 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from math import ceil
+
+from touchline.kernel import InvalidInput
 
 from .model import Captions, HlsRendition, SoundRendition
 
@@ -132,3 +137,62 @@ def timestamp(time_ms: int) -> str:
 def known_language(name: str | None) -> str | None:
     """As RFC 5646 writes them, or none: what a file says may be anything."""
     return name if name and name != "und" and _LANGUAGE.fullmatch(name) else None
+
+
+# The playlist of a recording of a live stream, also while it goes on: its segments come from one node after the other,
+# with a header for each. Written by the artifacts role, and read by whoever needs the recording as one file.
+
+RECORDED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}/[A-Za-z0-9][A-Za-z0-9_-]{0,79}\.(?:m4s|mp4)", re.ASCII)
+_RECORDED = re.compile(r"#EXTINF:([0-9]{1,6}\.[0-9]{6}),")
+_HEADER = re.compile(r'#EXT-X-MAP:URI="([^"]*)"')
+MICROSECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSegment:
+    """`name` and `header` lie beside the playlist, in the folder of whoever recorded them."""
+
+    name: str
+    header: str
+    duration_us: int
+    follows_break: bool
+    starts_at: datetime | None = None  # known where it follows a break, and to whoever writes
+
+
+def recording_playlist(segments: Sequence[RecordedSegment], *, is_complete: bool) -> str:
+    """What was written is only ever added to, until it is complete."""
+    longest = max((segment.duration_us for segment in segments), default=MICROSECOND)
+    lines = ["#EXTM3U", "#EXT-X-VERSION:7", f"#EXT-X-TARGETDURATION:{ceil(longest / MICROSECOND)}"]
+    lines += ["#EXT-X-MEDIA-SEQUENCE:0", f"#EXT-X-PLAYLIST-TYPE:{'VOD' if is_complete else 'EVENT'}"]
+    lines += ["#EXT-X-INDEPENDENT-SEGMENTS"]
+    header = ""
+    for number, segment in enumerate(segments):
+        breaks = number == 0 or segment.follows_break
+        if segment.follows_break and number:
+            lines.append("#EXT-X-DISCONTINUITY")
+        if segment.header != header:
+            header = segment.header
+            lines.append(f'#EXT-X-MAP:URI="{header}"')
+        if breaks and segment.starts_at:
+            lines.append(f"#EXT-X-PROGRAM-DATE-TIME:{segment.starts_at:%Y-%m-%dT%H:%M:%S.%f}Z")
+        lines += [f"#EXTINF:{segment.duration_us / MICROSECOND:.6f},", segment.name]
+    return "\n".join([*lines, *(["#EXT-X-ENDLIST"] if is_complete else []), ""])
+
+
+def read_recording_playlist(text: str) -> list[RecordedSegment]:
+    """InvalidInput for what `recording_playlist` did not write, like a name that leads elsewhere."""
+    segments: list[RecordedSegment] = []
+    header, duration_us, follows_break = "", 0, False
+    for line in text.splitlines():
+        if found := _RECORDED.fullmatch(line):
+            duration_us = round(float(found[1]) * MICROSECOND)
+        elif found := _HEADER.fullmatch(line):
+            header = found[1]
+        elif line == "#EXT-X-DISCONTINUITY":
+            follows_break = True
+        elif line and not line.startswith("#"):
+            if not (RECORDED_NAME.fullmatch(line) and RECORDED_NAME.fullmatch(header)):
+                raise InvalidInput("this is not the playlist of a recording", why=f"{line[:100]!r} is not a segment")
+            segments.append(RecordedSegment(line, header, duration_us, follows_break))
+            follows_break = False
+    return segments

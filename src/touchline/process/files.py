@@ -23,12 +23,15 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from touchline.kernel import LimitExceeded, NotFound, Unavailable, format_bytes
+from touchline.kernel import Conflict, LimitExceeded, NotFound, Unavailable, format_bytes
+from touchline.media.fragments import FragmentTimeline
 from touchline.media.model import OutputFile
+from touchline.media.playlists import read_recording_playlist
 from touchline.platform.files import open_file
 from touchline.platform.objects.rules import ObjectKey
 from touchline.platform.objects.store import ObjectStore
 
+PLAYLIST, LARGEST_PLAYLIST, LARGEST_SEGMENT = ".m3u8", 64 * 1024**2, 256 * 1024**2
 DISK_SPACE_FACTOR = 2.2  # the original, what is made from it, and a reserve
 
 
@@ -40,6 +43,10 @@ class OriginalReplaced(OriginalMissing):
     next_step = "Upload the new file as a video of its own; the original of this video was replaced."
 
 
+class DifferentHeaders(Conflict):
+    next_step = "It can be played as it is; only its search and its renditions are missing."
+
+
 class OriginalTooLarge(LimitExceeded):
     next_step = "Send a smaller file, or raise `process.largest_original`."
 
@@ -47,8 +54,13 @@ class OriginalTooLarge(LimitExceeded):
 async def fetch_original(
     objects: ObjectStore, key: str, target: Path, largest: int, report: Callable[[float], None]
 ) -> str:
-    """Into a new file; returns its digest. `report` gets the share that was downloaded."""
+    """Into a new file; returns its digest. `report` gets the share that was downloaded.
+
+    Of a recording, whose original is a playlist: its segments as one file, without the gaps of its breaks.
+    """
     try:
+        if key.endswith(PLAYLIST):
+            return await _join(objects, key, target, largest, report)
         size_bytes = (await objects.head(key)).size_bytes
         if size_bytes > largest:
             raise OriginalTooLarge(
@@ -59,6 +71,31 @@ async def fetch_original(
         return await _copy(objects, key, target, lambda done: report(done / size_bytes))
     except NotFound as error:
         raise OriginalMissing("the original is missing", why=f"there is no object {key}") from error
+
+
+async def _join(
+    objects: ObjectStore, key: str, target: Path, largest: int, report: Callable[[float], None]
+) -> str:
+    """OriginalMissing when one segment is not there; DifferentHeaders when they make no one file."""
+    folder, text = key.rpartition("/")[0], (await objects.get(key, at_most=LARGEST_PLAYLIST)).decode(errors="replace")
+    segments = read_recording_playlist(text)
+    headers = [await objects.get(f"{folder}/{name}") for name in dict.fromkeys(each.header for each in segments)]
+    if len(set(headers)) != 1:
+        raise DifferentHeaders("this recording cannot be processed", why="its picture size or sound format changed")
+    timeline, done, digest = FragmentTimeline(headers[0]), len(headers[0]), hashlib.blake2b(digest_size=16)
+    async with open_file(target, "xb") as file:
+        await asyncio.to_thread(_write_chunk, file, digest, headers[0])
+        for number, segment in enumerate(segments, 1):
+            data = await objects.get(f"{folder}/{segment.name}", at_most=LARGEST_SEGMENT)
+            done += len(data)
+            if done > largest:
+                raise OriginalTooLarge("the recording is too large", why=f"the limit is {format_bytes(largest)}")
+            await asyncio.to_thread(_require_disk_space, target.parent, len(data))
+            placed = timeline.place(data, follows_break=segment.follows_break)
+            await asyncio.to_thread(_write_chunk, file, digest, placed.data)
+            report(number / len(segments))
+        await asyncio.to_thread(file.flush)
+    return digest.hexdigest()
 
 
 def require_same_original(made_from: str | None, digest: str) -> None:

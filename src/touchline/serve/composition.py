@@ -18,6 +18,7 @@ from touchline.platform.rpc.server import RpcServer
 from touchline.serve.artifacts.consumer import VideoEvents
 from touchline.serve.artifacts.service import ArtifactService, ArtifactsRole
 from touchline.serve.clips.service import ClipService
+from touchline.serve.dvr.service import DvrService
 from touchline.serve.nodes.rpc import NodesServicer
 from touchline.serve.nodes.service import NodeService
 from touchline.serve.playback.service import PlaybackRole, PlaybackService, ShareLinkService
@@ -63,6 +64,7 @@ class ServeParts:
     nodes: NodeService
     tiers: TierService
     tier_passes: TierPasses
+    dvr: DvrService
     node_line: NodesServicer
     storage_client: StorageClient
     handlers: tuple[EventHandler, ...]  # of the artifacts role, as its tasks
@@ -89,6 +91,7 @@ async def serve_parts(
     nodes = NodeService(database, settings, clock)
     unplaced = UnplacedRecords(database, services, settings, clock)
     open_uploads, share_links = OpenUploads(environment), ShareLinkService(database, settings, clock)
+    dvr = DvrService(environment)
     tiers, reports = TierService(environment), NodeReports(environment)
     passes = TierPasses(environment, reports)
     suspended = SuspendedTenants(environment.find_suspended, clock)
@@ -110,11 +113,15 @@ async def serve_parts(
             nodes=nodes,
             tiers=tiers,
             tier_passes=passes,
-            node_line=NodesServicer(nodes, reports, sessions, environment.wakeups, suspended),
+            dvr=dvr,
+            node_line=NodesServicer(nodes, reports, sessions, dvr, environment.wakeups, suspended),
             storage_client=StorageRole(tiers, passes, nodes, deadline),
             handlers=(VideoEvents(clock), PurgeConfirmations(), DeletedArtifacts()),
             registry_tasks=(
                 PeriodicTask("end registered artifacts that do not exist", MINUTE, unplaced.run_pass, catches_up=True),
+                PeriodicTask(
+                    "record live streams", settings.recording_interval, services.recordings.record_live_streams
+                ),
             ),
             artifact_tasks=(
                 PeriodicTask("end uploads", MINUTE, owner.run_pass, catches_up=True),
@@ -127,6 +134,7 @@ async def serve_parts(
                 PeriodicTask("evict copies", MINUTE, passes.evict),
                 PeriodicTask("end overdue commands to nodes", MINUTE, passes.end_overdue, catches_up=True),
                 PeriodicTask(ORPHANS_TASK, 5 * MINUTE, passes.clean_up_orphans),
+                PeriodicTask("end recordings", settings.recording_interval, dvr.run_pass),
             ),
         )
     finally:

@@ -132,6 +132,18 @@ class ServeSettings(Section):
     evict_until: float = Field(default=0.70, ge=0, le=1)
     """The share of a node's budget at which it stops giving up copies."""
 
+    recording_silence: Duration = Field(default=MINUTE, ge=SECOND)
+    """How long a recording goes on without its publisher, or without a sign of its node, before it ends."""
+
+    recording_interval: Duration = Field(default=5 * SECOND, ge=SECOND)
+    """How often recordings are checked: whether they have ended, and which live streams are to be recorded."""
+
+    live_window: Duration = Field(default=2 * HOUR, ge=SECOND)
+    """How far back clips of a live stream may reach where it is not recorded: as far as nodes can rewind it."""
+
+    live_clip_time: Duration = Field(default=2 * MINUTE, ge=SECOND)
+    """How long a node may take to cut a clip of a live stream before the clip counts as failed."""
+
     command_history: Duration = Field(default=7 * DAY, ge=SECOND)
     """How long commands to nodes are kept after they ended."""
 

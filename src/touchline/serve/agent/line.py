@@ -10,9 +10,10 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 from touchline.contracts.rpc.v1 import node_pb2 as pb
@@ -33,7 +34,10 @@ from touchline.platform.rpc.protocol import to_failure
 from touchline.serve.live.authority import StreamReporter
 
 from .folder import CopyFolder, LocalCopy
+from .live_clips import LiveClips
 from .media import MediaApp
+from .recorder import Recorder
+from .recordings import EPOCH, RecordingPlace
 from .transfers import Keys, Transfers
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Nodes"]
@@ -66,6 +70,8 @@ class NodeLine:
     transfers: Transfers
     media: MediaApp
     streams: StreamReporter
+    recorder: Recorder
+    clips: LiveClips
     refusal: str = ""  # why the last inventory was not taken over
     is_connected: bool = False
     _was_welcome: bool = False
@@ -74,6 +80,7 @@ class NodeLine:
     _answers: OrderedDict[str, pb.CommandAcknowledgement] = field(
         default_factory=OrderedDict[str, "pb.CommandAcknowledgement"]
     )
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
     _report: pb.AccessReport | None = None  # sent, and not acknowledged
 
     def __post_init__(self) -> None:
@@ -121,6 +128,7 @@ class NodeLine:
                         reporting = [
                             asyncio.create_task(self._keep_reporting(command.welcome.heartbeat_ms * MILLISECOND)),
                             asyncio.create_task(self._keep_listing(command.welcome.inventory_ms * MILLISECOND)),
+                            asyncio.create_task(self._keep_recording(command.welcome.heartbeat_ms * MILLISECOND)),
                         ]
                     else:
                         self._heard(command)
@@ -189,6 +197,17 @@ class NodeLine:
             copy.accesses, copy.reported_access_at = 0, copy.last_accessed_at
         return self._report
 
+    async def _keep_recording(self, every: timedelta) -> None:
+        """As soon as there is something of a recording to report, and often enough to show that it goes on."""
+        news = self.recorder.news
+        while True:
+            news.clear()
+            for report in self.recorder.reports():
+                self._outgoing.put_nowait(pb.NodeMessage(dvr_report=report))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(every.total_seconds() / 2):
+                    await news.wait()
+
     async def _keep_listing(self, every: timedelta) -> None:
         while True:
             if not self.trouble:
@@ -239,8 +258,15 @@ class NodeLine:
                 self._report = None
         elif kind == "inventory_answer":
             self._listed(message.inventory_answer)
+        elif kind == "dvr_answer":
+            self._answer_recording(message.dvr_answer)
         elif kind in COMMANDS:
             self._begin(message, getattr(message, kind).head)
+
+    def _answer_recording(self, answer: pb.DVRAnswer) -> None:
+        task = asyncio.create_task(self.recorder.answered(answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _listed(self, answer: pb.InventoryAnswer) -> None:
         self.refusal = f"{answer.refusal.what}: {answer.refusal.why}" if answer.HasField("refusal") else ""
@@ -281,10 +307,22 @@ class NodeLine:
             case "delete":
                 await self._delete(tenant_id, artifact_hash, message.delete)
                 return pb.CommandDone()
-            case "clip_pull" | "dvr_start" | "dvr_stop":
-                raise NotFound("this node has no such stream", why="it receives none")
+            case "clip_pull":
+                return await self.clips.cut(tenant_id, message.clip_pull, partial(self._progressed, message))
+            case "dvr_start":
+                place = RecordingPlace(tenant_id, artifact_hash, UUID(message.dvr_start.head.id))
+                begins = EPOCH + message.dvr_start.from_ms * MILLISECOND
+                await self.recorder.start(place, message.dvr_start.internal_name, begins)
+                return pb.CommandDone()
+            case "dvr_stop":
+                self.recorder.stop(tenant_id, artifact_hash)
+                return pb.CommandDone()
             case _:
                 raise Defect("this version does not know the command")
+
+    def _progressed(self, message: pb.NodeCommand, percent: int) -> None:
+        progress = pb.CommandProgress(command_id=message.clip_pull.head.id, percent=percent)
+        self._outgoing.put_nowait(pb.NodeMessage(progress=progress))
 
     async def _freeze(self, tenant_id: TenantId, artifact_hash: ArtifactHash, asked: pb.Freeze) -> pb.CommandDone:
         copy = self.folder.find(tenant_id, artifact_hash)

@@ -52,3 +52,9 @@ class NodeSettings(Section):
 
     max_connections: int = Field(default=4000, ge=20)
     """The maximum number of open connections; fewer if the system allows fewer open files."""
+
+    recording_space: ByteSize = Field(default=ByteSize(20 * 1024**3), ge=0)
+    """The most disk space that recordings may use while they wait for the object store. One that needs more ends."""
+
+    recording_silence: Duration = Field(default=60 * SECOND, ge=SECOND)
+    """How long a recording waits for a publisher that is gone before it ends."""

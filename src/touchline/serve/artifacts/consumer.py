@@ -13,7 +13,6 @@ from datetime import datetime
 
 from prometheus_client import Counter
 
-from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import SystemActor
 from touchline.contracts.events.videos import (
@@ -28,10 +27,11 @@ from touchline.contracts.registry import Span
 from touchline.kernel import ArtifactHash, Clock
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts.rules import NO_RUN, Artifact, JobRun, Reason, Rendition
+from touchline.serve.clips.live import shown_by
 from touchline.serve.clips.rules import MadeClip
 
 from . import transitions
-from .rules import LONGEST_REASON, Report, is_news, kept_where_it_is
+from .rules import LONGEST_REASON, STAYS_PLAYABLE, Report, is_news, kept_where_it_is
 from .store import ArtifactStore
 
 LATE = Counter("touchline_late_video_reports", "Reports of processing that came after the artifact was deleted.")
@@ -88,7 +88,9 @@ class _Target:
 
     async def cut(self, made: ClipMade) -> None:
         if is_news(self.artifact, Report.CUT, _run(made)):
-            clip = MadeClip(made.size_bytes, Span(made.cut_start_ms, made.cut_end_ms))
+            cut = Span(made.cut_start_ms, made.cut_end_ms)
+            shown = await shown_by(self.transaction, self.artifact.artifact_hash, cut)
+            clip = MadeClip(made.size_bytes, shown)
             await transitions.store_clip(self.transaction, self.artifact, clip, self.until)
 
     async def publish(self, done: VideoTranscoded) -> None:
@@ -96,7 +98,7 @@ class _Target:
         run, made = _run(done), _rendition(done)
         if not is_news(self.artifact, Report.PUBLISHED, run):
             return
-        if self.artifact.status is ArtifactStatus.READY:
+        if self.artifact.status in STAYS_PLAYABLE:
             await transitions.republish(
                 self.transaction, self.artifact, run, kept_where_it_is(self.artifact, run, made)
             )

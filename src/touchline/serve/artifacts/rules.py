@@ -93,6 +93,8 @@ class EndedRecording:
     size_bytes: int
     duration_ms: int
     is_partial: bool  # the node was lost in the middle of it
+    started_at: datetime | None = None  # if it was not noted before
+    reason: Reason | None = None  # why it is only a part
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class Rendition:
 
 
 ENDED_RECORDING = (ArtifactStatus.COMPLETED, ArtifactStatus.COMPLETED_PARTIAL)
+STAYS_PLAYABLE = (ArtifactStatus.READY, *ENDED_RECORDING)  # what comes later only makes it better
 COMES_BACK = (ArtifactStatus.READY, ArtifactStatus.FAILED, *ENDED_RECORDING)
 ARROWS: Mapping[ArtifactStatus, frozenset[ArtifactStatus]] = {
     ArtifactStatus.REQUESTED: frozenset(
@@ -153,14 +156,15 @@ ARROWS: Mapping[ArtifactStatus, frozenset[ArtifactStatus]] = {
     ArtifactStatus.DELETED: frozenset(COMES_BACK),  # until it is purged
 }
 
-# The periodic task that ends each state when nobody else does. A recording goes on for as long as its stream.
+# The periodic task that ends each state when nobody else does.
 OWNERS: Mapping[ArtifactStatus, str] = {
     ArtifactStatus.REQUESTED: "end uploads",
     ArtifactStatus.UPLOADING: "end uploads",
     ArtifactStatus.COMPLETING: "end uploads",
     ArtifactStatus.ABORTING: "end uploads",
-    ArtifactStatus.STARTING: "end silent processing",
-    ArtifactStatus.STOPPING: "end silent processing",
+    ArtifactStatus.STARTING: "end recordings",
+    ArtifactStatus.RECORDING: "end recordings",
+    ArtifactStatus.STOPPING: "end recordings",
     ArtifactStatus.PROCESSING: "end silent processing",
     ArtifactStatus.READY: "retention",
     ArtifactStatus.FAILED: "retention",
@@ -171,6 +175,9 @@ OWNERS: Mapping[ArtifactStatus, str] = {
 
 OPEN = (ArtifactStatus.REQUESTED, ArtifactStatus.UPLOADING)  # the sender may still come
 ON_AIR = (ArtifactStatus.STARTING, ArtifactStatus.RECORDING)  # of a recording that nobody has stopped
+TAKES_MEDIA = (*ON_AIR, ArtifactStatus.STOPPING)
+# What has media to be played: also of a recording that goes on, as soon as they are there.
+PLAYABLE = (*STAYS_PLAYABLE, ArtifactStatus.RECORDING, ArtifactStatus.STOPPING)
 UNDER_WAY = (*OPEN, ArtifactStatus.COMPLETING)
 LIVING = tuple(status for status in ArtifactStatus if status is not ArtifactStatus.DELETED)
 LONGEST_REASON = 1000
@@ -189,7 +196,9 @@ class Report(Enum):
 FOUND_IN: Mapping[Report, frozenset[ArtifactStatus]] = {
     Report.PROGRESSED: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
     Report.CUT: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
-    Report.PUBLISHED: frozenset({ArtifactStatus.PROCESSING, ArtifactStatus.READY, ArtifactStatus.FAILED}),
+    Report.PUBLISHED: frozenset(
+        {ArtifactStatus.PROCESSING, ArtifactStatus.READY, ArtifactStatus.FAILED, *ENDED_RECORDING}
+    ),
     Report.FAILED: frozenset({ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.FAILED}),
 }
 
@@ -206,7 +215,7 @@ def is_news(artifact: Artifact, report: Report, run: JobRun, percent: int = 0) -
             return (run, percent) > (artifact.run, known)
         case Report.FAILED:
             return run >= artifact.run
-        case Report.PUBLISHED if artifact.status is ArtifactStatus.READY:
+        case Report.PUBLISHED if artifact.status in STAYS_PLAYABLE:
             return run.job_id != artifact.run.job_id or run >= artifact.run
         case _:
             return True
@@ -223,9 +232,10 @@ def kept_where_it_is(artifact: Artifact, run: JobRun, made: Rendition) -> Rendit
 
 
 def _can_be(artifact: Artifact, report: Report) -> bool:
-    """Clips are reported about before they have an original, uploads only afterwards: one without was refused."""
+    """Clips are reported about before they have an original, uploads only afterwards: one without was refused. A
+    recording has ended and can be played whatever becomes of its processing."""
     if artifact.artifact_type is ArtifactType.DVR:
-        return False
+        return report is Report.PUBLISHED and artifact.status in ENDED_RECORDING
     is_clip = artifact.artifact_type is ArtifactType.CLIP
     if report is Report.CUT and (artifact.synced or not is_clip):
         return False

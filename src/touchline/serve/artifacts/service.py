@@ -22,6 +22,7 @@ from touchline.contracts.events.artifacts import ArtifactType
 from touchline.kernel import ArtifactHash, Principal, Scope, parse_artifact_hash
 from touchline.platform.rpc.calls import answering, require
 from touchline.serve.context import ServeContext
+from touchline.serve.dvr.service import DvrService
 from touchline.serve.playback.service import PlaybackService
 from touchline.serve.recordings.rules import CONTENT_TYPE, manifest_key
 from touchline.serve.recordings.store import RecordingStore
@@ -38,6 +39,7 @@ from .store import ArtifactStore
 class ArtifactService:
     def __init__(self, environment: ServeContext) -> None:
         self._environment = environment
+        self._dvr = DvrService(environment)
 
     async def delete(self, caller: Principal, artifact_hash: ArtifactHash) -> int:
         """Gone for viewers and listings at once; answers the revision. Bytes of an unfinished upload are freed."""
@@ -70,6 +72,8 @@ class ArtifactService:
             await store.add(new, self._environment.clock.now())
             requested, starting = (ArtifactStatus.REQUESTED,), ArtifactStatus.STARTING
             started = await transitions.move(transaction, dvr_hash, starting, requested)
+            if started is not None:
+                await self._dvr.begin(transaction, started)
             artifact = rules.existing_recording(started or await store.find(dvr_hash), dvr_hash)
         return RecordingState(artifact.status, artifact.revision)
 
@@ -81,6 +85,7 @@ class ArtifactService:
             if artifact.status in rules.ON_AIR:
                 stopping = ArtifactStatus.STOPPING
                 artifact = await transitions.move(transaction, dvr_hash, stopping, rules.ON_AIR) or artifact
+                await self._dvr.stop(transaction, dvr_hash)
         return RecordingState(artifact.status, artifact.revision)
 
     async def undelete(self, caller: Principal, artifact_hash: ArtifactHash) -> int:

@@ -95,7 +95,7 @@ REPUBLISH: LiteralString = f"""
 UPDATE serve.artifacts
    SET manifest_key = %(manifest_key)s, poster_key = %(poster_key)s, duration_ms = %(duration_ms)s,
        width = %(width)s, height = %(height)s, job_id = %(job_id)s, job_attempt = %(attempt)s, revision = revision + 1
- WHERE {THIS} AND status = 'ready'
+ WHERE {THIS} AND status IN ('ready', 'completed', 'completed_partial')
    AND (manifest_key, poster_key, duration_ms, width, height)
        IS DISTINCT FROM (%(manifest_key)s, %(poster_key)s, %(duration_ms)s, %(width)s, %(height)s)
 RETURNING {COLUMNS}
@@ -135,7 +135,8 @@ UPDATE serve.artifacts SET pinned = %(pinned)s, revision = revision + 1
 RETURNING {COLUMNS}
 """
 RECORD: LiteralString = f"""
-UPDATE serve.artifacts SET status = 'recording', started_at = %(started_at)s, revision = revision + 1
+UPDATE serve.artifacts
+   SET status = 'recording', started_at = %(started_at)s, manifest_key = %(manifest_key)s, revision = revision + 1
  WHERE {THIS} AND artifact_type = 'dvr' AND status = 'starting'
 RETURNING {COLUMNS}
 """
@@ -144,6 +145,7 @@ END_RECORDING: LiteralString = f"""
 UPDATE serve.artifacts
    SET status = CASE WHEN %(is_partial)s THEN 'completed_partial' ELSE 'completed' END, ended_at = %(ended_at)s,
        size_bytes = %(size_bytes)s, duration_ms = %(duration_ms)s, manifest_key = original_key, synced = true,
+       started_at = coalesce(started_at, %(started_at)s), error_code = %(code)s, error_message = %(message)s,
        retention_until = %(ended_at)s + retention_ms * interval '1 ms', revision = revision + 1
  WHERE {THIS} AND artifact_type = 'dvr' AND status IN ('recording', 'stopping')
 RETURNING {COLUMNS}
@@ -241,12 +243,15 @@ class ArtifactStore:
     async def undelete(self, artifact_hash: ArtifactHash, now: datetime, until: datetime) -> Artifact | None:
         return await self._one(UNDELETE, artifact_hash, now=now, until=until, back_to=list(COMES_BACK))
 
-    async def record(self, artifact_hash: ArtifactHash, started_at: datetime) -> Artifact | None:
-        """Its first media are there."""
-        return await self._one(RECORD, artifact_hash, started_at=started_at)
+    async def record(self, artifact_hash: ArtifactHash, started_at: datetime, manifest_key: str) -> Artifact | None:
+        """Its first media are there. The manifest grows."""
+        return await self._one(RECORD, artifact_hash, started_at=started_at, manifest_key=manifest_key)
 
     async def end_recording(self, artifact_hash: ArtifactHash, ended: EndedRecording) -> Artifact | None:
-        return await self._one(END_RECORDING, artifact_hash, **asdict(ended))
+        values = {name: getattr(ended, name) for name in ("ended_at", "size_bytes", "duration_ms", "is_partial")}
+        return await self._one(
+            END_RECORDING, artifact_hash, started_at=ended.started_at, **values, **_reason(ended.reason)
+        )
 
     async def pin(self, artifact_hash: ArtifactHash, *, pinned: bool) -> Artifact | None:
         """None when it is so already, or deleted."""

@@ -183,23 +183,23 @@ async def rename(transaction: Transaction, artifact: rules.Artifact, change: Art
 
 
 async def begin_recording(
-    transaction: Transaction, artifact_hash: ArtifactHash, started_at: datetime
+    transaction: Transaction, artifact_hash: ArtifactHash, started_at: datetime, manifest_key: str
 ) -> rules.Artifact | None:
-    """Its first media are there."""
-    changed = await ArtifactStore(transaction).record(artifact_hash, started_at)
+    """Its first media are there, and can be played while more of them come."""
+    changed = await ArtifactStore(transaction).record(artifact_hash, started_at, manifest_key)
     return changed and announce(transaction, changed)
 
 
 async def end_recording(
     transaction: Transaction, artifact_hash: ArtifactHash, ended: rules.EndedRecording
 ) -> rules.Artifact | None:
-    """From here on it is kept for its time, and another one of the stream may begin."""
+    """It is kept for its time from here on, and processed as any original; another one of the stream may begin."""
     changed = await ArtifactStore(transaction).end_recording(artifact_hash, ended)
     if changed is None:
         return None
     until = ended.ended_at + changed.retention
     await RecordingStore(transaction).end(artifact_hash, ended.ended_at, until)
-    return announce(transaction, changed)
+    return _announce_stored(transaction, changed)
 
 
 def _announce_stored(transaction: Transaction, artifact: rules.Artifact) -> rules.Artifact:

@@ -6,15 +6,11 @@ Times are milliseconds of the source: of an uploaded video from its beginning, o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
 
 from touchline.contracts.registry import ClipMode, NewClip, Span
 from touchline.kernel import InvalidInput, epoch_ms, format_duration
-
-Source = TypeVar("Source")
 
 MILLISECOND = timedelta(milliseconds=1)
 BEYOND_MS = 1000  # sound may outlast the pictures a little: an end so far behind them is their end
@@ -136,27 +132,6 @@ def _refuse_given(request: NewClip, *names: str) -> None:
         if getattr(request, name) is not None:
             why = "an end was given already" if name == "duration_ms" else f"the mode is {request.mode}"
             raise InvalidInput("these options cannot be combined", field=name, why=why, hint="Leave it out.")
-
-
-# --- What there is of it.
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage(Generic[Source]):
-    """What a source holds."""
-
-    source: Source
-    span: Span
-
-
-def best_coverage(wanted: Span, held: Sequence[Coverage[Source]]) -> Coverage[Source] | None:
-    """The first source that holds all of it, otherwise the one that holds most; with the part that it holds.
-
-    None when no source holds anything of it.
-    """
-    fulfilled = [Coverage(one.source, common(wanted, one.span)) for one in held]
-    found = [one for one in fulfilled if one.span.start_ms < one.span.end_ms]
-    return max(found, key=lambda one: one.span.end_ms - one.span.start_ms, default=None)
 
 
 def common(one: Span, other: Span) -> Span:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import ClipRequested
-from touchline.contracts.registry import Clip, ClipMode, NewClip, Span, Stream
+from touchline.contracts.registry import Clip, ClipMode, NewClip, Span
 from touchline.kernel import (
     ArtifactHash,
     Conflict,
@@ -28,7 +28,7 @@ from touchline.kernel import (
     video_id,
 )
 from touchline.platform.objects.rules import ObjectKey, join_key
-from touchline.serve.artifacts.rules import Artifact
+from touchline.serve.artifacts.rules import ENDED_RECORDING, Artifact
 from touchline.serve.clips.ranges import LATEST_MS, MILLISECOND, Timeline, common, requested_range, shown_time
 from touchline.serve.registry.rules import (
     LONGEST_TITLE,
@@ -103,6 +103,13 @@ def playable(source: Artifact | None, source_hash: ArtifactHash) -> PlayableSour
         why = f"it is {source.status}; its length is known when it is playable"
         raise InvalidInput("this video cannot be clipped", field="source_hash", why=why, hint="Try again in a moment.")
     return PlayableSource(source.original_key, source.duration_ms)
+
+
+def cuttable(source: Artifact | None, source_hash: ArtifactHash) -> str:
+    """The key of a source that is finished."""
+    if source is not None and source.status in ENDED_RECORDING:
+        return source.original_key
+    return playable(source, source_hash).original_key
 
 
 def require_source(request: NewClip) -> None:
@@ -200,23 +207,20 @@ def clip_key(source_hash: ArtifactHash, artifact_hash: ArtifactHash) -> ObjectKe
     return join_key("videos", "clips", str(video_id(source_hash)), f"{video_id(artifact_hash)}.mp4")
 
 
-def nothing_of_stream(stream: Stream) -> Conflict:
-    why = "it is not live" if stream.live_since is None else "no node holds its media"
-    return Conflict("this stream cannot be clipped", why=f"{why}, and nothing of it was recorded")
-
-
 def unknown(artifact_hash: ArtifactHash) -> NotFound:
     """The same words for what never was, what is another tenant's, and what was deleted."""
     return NotFound("no such clip", why=f"{artifact_hash} does not exist")
 
 
-def requested(clip: Clip, original_key: str) -> ClipRequested:
+def requested(clip: Clip, original_key: str, media: Span | None = None) -> ClipRequested:
+    """`media`: the range in the time of the file, where that is not the time of the source."""
+    media = media or Span(clip.start_ms, clip.end_ms)
     return ClipRequested(
         artifact_hash=clip.artifact_hash,
         source_hash=clip.source_hash,
         original_key=original_key,
-        start_ms=clip.start_ms,
-        end_ms=clip.end_ms,
+        start_ms=media.start_ms,
+        end_ms=media.end_ms,
         padding_ms=clip.padding_ms,
     )
 

@@ -7,6 +7,7 @@ record alone, without its artifact, ends as failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
@@ -14,8 +15,9 @@ from touchline.contracts.registry import Clip, ClipFilter, ClipPage, CreatedClip
 from touchline.kernel import ArtifactHash, Clock, Principal, TenantId, Unavailable, new_artifact_hash
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts import transitions
-from touchline.serve.artifacts.rules import NewArtifact, Reason, existing
+from touchline.serve.artifacts.rules import ENDED_RECORDING, PLAYABLE, Artifact, NewArtifact, Reason, existing
 from touchline.serve.artifacts.store import ArtifactStore
+from touchline.serve.recordings.store import RecordingStore
 from touchline.serve.registry.rules import (
     Kind,
     NewIdentity,
@@ -33,8 +35,8 @@ from touchline.serve.settings import ServeSettings
 from touchline.serve.streams.rules import existing as existing_stream
 from touchline.serve.streams.store import StreamStore
 
-from . import rules
-from .ranges import requested_range, stream_timeline, upload_timeline
+from . import live, rules
+from .ranges import upload_timeline
 from .store import ClipStore
 
 
@@ -125,18 +127,23 @@ class ClipService:
     async def _checked(self, transaction: Transaction, request: NewClip) -> rules.CheckedClip:
         if request.stream_id is not None:
             stream = existing_stream(await StreamStore(transaction).find(request.stream_id), request.stream_id)
-            timeline = stream_timeline(stream.live_since, self._clock.now())
-            requested_range(request, timeline, self._settings.longest_clip)
-            raise rules.nothing_of_stream(stream)
+            return await live.checked_stream_clip(transaction, request, stream, self._settings, self._clock.now())
         source_hash = rules.named_source(request)
-        source = rules.playable(await ArtifactStore(transaction).find(source_hash), source_hash)
+        artifact = await ArtifactStore(transaction).find(source_hash)
+        if artifact is not None and artifact.artifact_type is ArtifactType.DVR and artifact.status in PLAYABLE:
+            return await self._of_recording(transaction, request, artifact)
+        source = rules.playable(artifact, source_hash)
         words = await RegistryStore(transaction).words(source_hash)
         title, timeline = words.title if words else "", upload_timeline(source.duration_ms)
         return rules.checked(request, source_hash, timeline, title, self._settings)
 
+    async def _of_recording(self, transaction: Transaction, request: NewClip, recording: Artifact) -> rules.CheckedClip:
+        record = await RecordingStore(transaction).by_hash(recording.artifact_hash)
+        request = replace(request, stream_id=record.recording.stream_id if record else None)
+        return await live.checked_recording_clip(transaction, request, recording, self._settings, self._clock.now())
+
     async def _place(self, transaction: Transaction, record: rules.Record) -> CreatedClip:
         clip, now = record.clip, self._clock.now()
-        source = rules.playable(await ArtifactStore(transaction).find(clip.source_hash), clip.source_hash)
         new = NewArtifact(
             artifact_hash=clip.artifact_hash,
             artifact_type=ArtifactType.CLIP,
@@ -154,8 +161,18 @@ class ClipService:
         if record.failed:
             await clips.reclaim_range(clip.artifact_hash, clip.expires_at)
         transitions.announce(transaction, artifact)
-        transaction.announce(rules.requested(clip, source.original_key), revision=clip.revision)
+        await self._request_cut(transaction, clip, artifact.original_key)
         return CreatedClip(clip, artifact.status, artifact.revision)
+
+    async def _request_cut(self, transaction: Transaction, clip: Clip, key: str) -> None:
+        """What is finished is cut by a job, what goes on by a node."""
+        source = await ArtifactStore(transaction).find(clip.source_hash)
+        if clip.stream_id is None or (source is not None and source.status in ENDED_RECORDING):
+            original_key = rules.cuttable(source, clip.source_hash)
+            media = None if clip.stream_id is None else await live.media_range(transaction, clip)
+            transaction.announce(rules.requested(clip, original_key, media), revision=clip.revision)
+        else:
+            await live.ask_node(transaction, clip, key, self._settings, self._clock.now())
 
 
 async def _as_it_is(transaction: Transaction, clip: Clip) -> CreatedClip:

@@ -17,6 +17,8 @@ from touchline.contracts.rpc.v1 import common_pb2, node_pb2 as pb
 from touchline.kernel import Conflict, DeadlineExceeded, InvalidInput, TenantId, epoch_ms, parse_artifact_hash
 from touchline.platform.postgres.database import Wakeup, Wakeups
 from touchline.platform.rpc.protocol import RpcCall, to_failure
+from touchline.serve.dvr.rules import EndCode, Segment
+from touchline.serve.dvr.service import OVER, DvrReport, DvrService
 from touchline.serve.playback.suspension import SuspendedTenants
 from touchline.serve.registry.messages import from_health
 from touchline.serve.streams.sessions import Publishing, ReportedState, ReportedStream, StreamSessions
@@ -57,12 +59,14 @@ class NodesServicer:
         service: NodeService,
         reports: NodeReports,
         sessions: StreamSessions,
+        dvr: DvrService,
         wakeups: Wakeups | None,
         suspended: SuspendedTenants,
     ) -> None:
         self._service = service
         self._reports = reports
         self._sessions = sessions
+        self._dvr = dvr
         self._wakeups = wakeups
         self._suspended = suspended
 
@@ -133,6 +137,12 @@ class NodesServicer:
                     outgoing.put_nowait(pb.NodeCommand(access_answer=answer))
                 case "streams":
                     await self._streams(line, message.streams, outgoing, live)
+                case "dvr_report":
+                    outgoing.put_nowait(pb.NodeCommand(dvr_answer=await self._recorded(line, message.dvr_report)))
+                case "progress":
+                    progress = message.progress
+                    command_id = from_id(progress.command_id, "command_id")
+                    await self._reports.progressed(line.node_id, command_id, min(max(progress.percent, 0), 99))
                 case _:
                     pass
 
@@ -150,6 +160,15 @@ class NodesServicer:
         going_on = [report.place for report in reports if report.state is not ReportedState.ENDED]
         live.clear()
         live.update({place.session_id: place for place in going_on if place not in stale})
+
+    async def _recorded(self, line: NodeConnection, message: pb.DVRReport) -> pb.DVRAnswer:
+        try:
+            answer = await self._dvr.report(line, from_dvr_report(message))
+        except InvalidInput as error:  # it would come again on every line
+            extra = {"node": line.node_id, "attempt": message.attempt, "reason": str(error)}
+            logger.warning("the report of a recording was refused", extra=extra)
+            answer = OVER
+        return pb.DVRAnswer(attempt=message.attempt, listed_through=answer.listed_through, is_over=answer.is_over)
 
     async def _acknowledged(self, line: NodeConnection, message: pb.CommandAcknowledgement) -> None:
         command_id = from_id(message.command_id, "command_id")
@@ -278,6 +297,37 @@ def from_access(message: pb.CopyAccess) -> CopyAccess:
     return CopyAccess(tenant_id, parse_artifact_hash(message.artifact_hash), message.count, accessed_at)
 
 
+def from_dvr_report(message: pb.DVRReport) -> DvrReport:
+    attempt = from_id(message.attempt, "attempt")
+    end = (_end_code(message.end.code), message.end.message[:LONGEST_TEXT]) if message.HasField("end") else None
+    return DvrReport(
+        TenantId(from_id(message.tenant_id, "tenant_id")),
+        parse_artifact_hash(message.artifact_hash),
+        attempt,
+        [_segment(attempt, one) for one in message.segments],
+        end,
+    )
+
+
+def _segment(attempt: UUID, message: pb.DVRSegment) -> Segment:
+    return Segment(
+        attempt=attempt,
+        sequence=message.sequence,
+        init=message.init,
+        starts_at=from_us(message.starts_at_us),
+        duration_us=message.duration_us,
+        size_bytes=message.size_bytes,
+        follows_break=message.follows_break,
+    )
+
+
+def _end_code(text: str) -> EndCode:
+    try:
+        return EndCode(text)
+    except ValueError as error:
+        raise InvalidInput("not an end of a recording", field="end.code", why=text[:LONGEST_TEXT]) from error
+
+
 def from_outcome(message: pb.CommandAcknowledgement) -> Result:
     match message.WhichOneof("outcome"):
         case "done":
@@ -288,6 +338,7 @@ def from_outcome(message: pb.CommandAcknowledgement) -> Result:
                 poster_key=done.poster_key,
                 object_count=done.object_count,
                 object_bytes=done.object_bytes,
+                cut=(done.cut.start_ms, done.cut.end_ms) if done.HasField("cut") else None,
             )
         case "failure":
             return Result(code=message.failure.code or "internal", message=_words(message.failure))
@@ -307,6 +358,13 @@ def from_ms(milliseconds: int) -> datetime:
         return EPOCH + milliseconds * MILLISECOND
     except OverflowError as error:
         raise InvalidInput("not a time", field="cached_at_ms") from error
+
+
+def from_us(microseconds: int) -> datetime:
+    try:
+        return EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError as error:
+        raise InvalidInput("not a time", field="starts_at_us") from error
 
 
 def _words(failure: common_pb2.Failure) -> str:
@@ -346,8 +404,11 @@ def _freeze(head: pb.CommandHead, payload: Any) -> pb.NodeCommand:
 
 
 def _clip_pull(head: pb.CommandHead, payload: Any) -> pb.NodeCommand:
-    names = ("internal_name", "start_ms", "end_ms", "original_key")
-    return pb.NodeCommand(clip_pull=pb.ClipPull(head=head, **{name: payload[name] for name in names}))
+    names = ("internal_name", "start_ms", "end_ms", "padding_ms", "original_key")
+    segments = [pb.StoredSegment(**segment) for segment in payload["segments"]]
+    return pb.NodeCommand(
+        clip_pull=pb.ClipPull(head=head, segments=segments, **{name: payload[name] for name in names})
+    )
 
 
 def _delete(head: pb.CommandHead, payload: Any) -> pb.NodeCommand:
@@ -358,7 +419,7 @@ def _delete(head: pb.CommandHead, payload: Any) -> pb.NodeCommand:
 _COMMANDS: dict[CommandKind, Callable[[pb.CommandHead, Any], pb.NodeCommand]] = {
     CommandKind.CLIP_PULL: _clip_pull,
     CommandKind.DVR_START: lambda head, payload: pb.NodeCommand(
-        dvr_start=pb.DVRStart(head=head, internal_name=payload["internal_name"])
+        dvr_start=pb.DVRStart(head=head, internal_name=payload["internal_name"], from_ms=payload["from_ms"])
     ),
     CommandKind.DVR_STOP: lambda head, payload: pb.NodeCommand(
         dvr_stop=pb.DVRStop(head=head, internal_name=payload["internal_name"])

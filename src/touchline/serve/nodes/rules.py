@@ -201,6 +201,7 @@ class Result:
     poster_key: str = ""
     object_count: int = 0
     object_bytes: int = 0
+    cut: tuple[int, int] | None = None  # of a clip: what it shows, in milliseconds since 1970
     code: str | None = None
     message: str | None = None
 

@@ -32,7 +32,7 @@ from touchline.kernel import (
 )
 from touchline.platform.postgres.database import Database
 from touchline.platform.rpc.calls import answering, require
-from touchline.serve.artifacts.rules import Artifact, unknown
+from touchline.serve.artifacts.rules import PLAYABLE, Artifact, unknown
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT
 from touchline.serve.nodes.rules import Node, NodeStatus
@@ -102,7 +102,7 @@ def live_endpoint(tenant_id: TenantId, stream: Stream, node: Node | None) -> Vie
 
 
 def _endpoint(playback_id: PlaybackId, artifact: Artifact, title: str, nodes: Sequence[CopyPlace]) -> ViewerEndpoint:
-    if artifact.status is not ArtifactStatus.READY or artifact.manifest_key is None:
+    if artifact.status not in PLAYABLE or artifact.manifest_key is None:
         raise _not_playable(artifact)
     return ViewerEndpoint(
         artifact_hash=artifact.artifact_hash,

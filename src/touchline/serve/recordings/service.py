@@ -6,6 +6,7 @@ whoever starts another one gets the one that goes on.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
@@ -21,9 +22,10 @@ from touchline.contracts.registry import (
     StartedRecording,
     Stream,
 )
-from touchline.kernel import ArtifactHash, Clock, NotFound, Principal, TenantId, TouchlineError, new_artifact_hash
+from touchline.kernel import ArtifactHash, Clock, NotFound, Principal, Role, TenantId, TouchlineError, new_artifact_hash
 from touchline.platform.postgres.database import Database, Transaction
 from touchline.serve.artifacts.rules import LONGEST_REASON, Reason
+from touchline.serve.dvr.store import to_record
 from touchline.serve.registry.rules import (
     Kind,
     NewIdentity,
@@ -42,6 +44,8 @@ from touchline.serve.streams.store import StreamStore
 
 from . import rules
 from .store import RecordingStore
+
+logger = logging.getLogger(__name__)
 
 
 class Artifacts(Protocol):
@@ -78,6 +82,25 @@ class RecordingService:
         async with self._database.transaction(caller) as transaction:
             await RecordingStore(transaction).placed(recording.artifact_hash, self._clock.now())
         return await self._as_it_is(caller, recording.artifact_hash, state)
+
+    async def record_live_streams(self) -> bool:
+        """One pass over the streams that are recorded whenever they are live. True when more are waiting."""
+        most = self._settings.most_per_pass
+        async with self._database.system("find live streams to record") as transaction:
+            found = await to_record(transaction.connection, most)
+        for place in found:
+            try:
+                await self._record(place.tenant_id, place.stream_id)
+            except TouchlineError as error:
+                extra = {"stream": str(place.stream_id), "reason": str(error)}
+                logger.warning("a live stream cannot be recorded", extra=extra)
+        return len(found) == most
+
+    async def _record(self, tenant_id: TenantId, stream_id: UUID) -> None:
+        async with self._database.transaction(tenant_id) as transaction:
+            stream = await StreamStore(transaction).find(stream_id)
+        if stream is not None:
+            await self.start(Principal(tenant_id, stream.user_id, Role.EDITOR), NewRecording(stream_id))
 
     async def stop(self, caller: Principal, dvr_hash: ArtifactHash) -> StartedRecording:
         async with self._database.transaction(caller) as transaction:

@@ -14,11 +14,14 @@ from uuid import UUID
 from prometheus_client import Counter
 
 from touchline.contracts.artifacts import ArtifactStatus
+from touchline.kernel import NotFound
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
+from touchline.serve.clips.live import end_live_clip, live_clip_progressed
 from touchline.serve.context import WITHOUT_TENANT, TierContext
+from touchline.serve.dvr.service import not_begun
 from touchline.serve.nodes.rules import (
     Command,
     CommandKind,
@@ -57,7 +60,18 @@ class NodeReports:
             return False
         if command.kind is CommandKind.FREEZE and result.code is None:
             result = await self._looked_at(result)
+        elif command.kind is CommandKind.CLIP_PULL and result.code is None:
+            result = await self._clip_looked_at(command, result)
         return await self.end(command, CommandOutcome.FAILED if result.code else CommandOutcome.DONE, result)
+
+    async def progressed(self, node_id: str, command_id: UUID, percent: int) -> None:
+        """For people; of a command that has ended nothing changes."""
+        async with self.context.database.system("find the command that a node works on") as transaction:
+            command = await open_command(transaction.connection, node_id, command_id)
+        if command is None or command.kind is not CommandKind.CLIP_PULL:
+            return
+        async with self.context.database.transaction(command.tenant_id) as transaction:
+            await live_clip_progressed(transaction, command, percent, self.context.clock.now())
 
     async def end(self, command: Command, outcome: CommandOutcome, result: Result) -> bool:
         """The command and what it was for, in one transaction."""
@@ -90,8 +104,13 @@ class NodeReports:
             case CommandKind.DELETE:
                 await self._deleted(transaction, command, result)
                 await settle(transaction, artifact, artifact.transfer)
-            case _:
-                pass  # what streams do with theirs is told by their own reports
+            case CommandKind.DVR_START:
+                if result.code:
+                    await not_begun(transaction, command, result.message or "")
+            case CommandKind.CLIP_PULL:
+                await end_live_clip(transaction, artifact, command, result, self.context.clock.now())
+            case CommandKind.DVR_STOP:
+                pass  # what becomes of it is told by the node's own reports, or by its silence
 
     async def _defrosted(self, transaction: Transaction, artifact: Artifact, command: Command, result: Result) -> None:
         store, now = CopyStore(transaction), self.context.clock.now()
@@ -132,6 +151,15 @@ class NodeReports:
         if there and result.copy and there.holds(result.copy.segment_count, result.copy.segment_bytes):
             return result
         return replace(result, copy=None, code="conflict", message="the object store does not have what was frozen")
+
+    async def _clip_looked_at(self, command: Command, result: Result) -> Result:
+        try:
+            size_bytes = (await self.context.objects.head(command.payload["original_key"])).size_bytes
+        except NotFound:
+            size_bytes = 0
+        if size_bytes and size_bytes == result.object_bytes:
+            return result
+        return replace(result, cut=None, code="conflict", message="the object store does not have the clip")
 
     # --- Inventories.
 

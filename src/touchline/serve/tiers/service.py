@@ -12,14 +12,13 @@ from enum import StrEnum
 
 from prometheus_client import Counter
 
-from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType, StorageTransfer
 from touchline.kernel import ArtifactHash, PlaybackId, Principal, TenantId, errors, uuid7, video_id
 from touchline.platform.objects.rules import join_key
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import transitions
-from touchline.serve.artifacts.rules import Artifact, existing
+from touchline.serve.artifacts.rules import STAYS_PLAYABLE, Artifact, existing
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import WITHOUT_TENANT, TierContext
 from touchline.serve.nodes.rules import Command, CommandKind, Node, choose, is_usable
@@ -99,7 +98,7 @@ class TierService:
             artifact = existing(await ArtifactStore(transaction).find_locked(artifact_hash), artifact_hash)
             if artifact.transfer is StorageTransfer.DEFROST:
                 return Warmth.WARMING
-            if artifact.status is not ArtifactStatus.READY or artifact.manifest_key is None:
+            if artifact.status not in STAYS_PLAYABLE or artifact.manifest_key is None:
                 raise errors.Conflict("this video cannot be warmed", why=f"it is {artifact.status}")
             if artifact.transfer is not None:
                 return Warmth.COLD

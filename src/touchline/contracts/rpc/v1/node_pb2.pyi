@@ -60,7 +60,7 @@ class StreamReport(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., stream_id: _Optional[str] = ..., session_id: _Optional[str] = ..., state: _Optional[str] = ..., playable: _Optional[bool] = ..., reason: _Optional[str] = ..., problem: _Optional[str] = ..., health: _Optional[_Union[_common_pb2.StreamHealth, _Mapping]] = ...) -> None: ...
 
 class NodeMessage(_message.Message):
-    __slots__ = ("registration", "heartbeat", "storage", "acknowledgement", "inventory", "accesses", "streams")
+    __slots__ = ("registration", "heartbeat", "storage", "acknowledgement", "inventory", "accesses", "streams", "dvr_report", "progress")
     REGISTRATION_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
     STORAGE_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,8 @@ class NodeMessage(_message.Message):
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
     ACCESSES_FIELD_NUMBER: _ClassVar[int]
     STREAMS_FIELD_NUMBER: _ClassVar[int]
+    DVR_REPORT_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     registration: NodeRegistration
     heartbeat: NodeHeartbeat
     storage: NodeStorage
@@ -75,7 +77,9 @@ class NodeMessage(_message.Message):
     inventory: InventoryChunk
     accesses: AccessReport
     streams: StreamsReport
-    def __init__(self, registration: _Optional[_Union[NodeRegistration, _Mapping]] = ..., heartbeat: _Optional[_Union[NodeHeartbeat, _Mapping]] = ..., storage: _Optional[_Union[NodeStorage, _Mapping]] = ..., acknowledgement: _Optional[_Union[CommandAcknowledgement, _Mapping]] = ..., inventory: _Optional[_Union[InventoryChunk, _Mapping]] = ..., accesses: _Optional[_Union[AccessReport, _Mapping]] = ..., streams: _Optional[_Union[StreamsReport, _Mapping]] = ...) -> None: ...
+    dvr_report: DVRReport
+    progress: CommandProgress
+    def __init__(self, registration: _Optional[_Union[NodeRegistration, _Mapping]] = ..., heartbeat: _Optional[_Union[NodeHeartbeat, _Mapping]] = ..., storage: _Optional[_Union[NodeStorage, _Mapping]] = ..., acknowledgement: _Optional[_Union[CommandAcknowledgement, _Mapping]] = ..., inventory: _Optional[_Union[InventoryChunk, _Mapping]] = ..., accesses: _Optional[_Union[AccessReport, _Mapping]] = ..., streams: _Optional[_Union[StreamsReport, _Mapping]] = ..., dvr_report: _Optional[_Union[DVRReport, _Mapping]] = ..., progress: _Optional[_Union[CommandProgress, _Mapping]] = ...) -> None: ...
 
 class NodeRegistration(_message.Message):
     __slots__ = ("node_id", "base_url", "version", "instance_id", "locality", "publish_urls")
@@ -172,21 +176,77 @@ class CommandAcknowledgement(_message.Message):
     def __init__(self, command_id: _Optional[str] = ..., done: _Optional[_Union[CommandDone, _Mapping]] = ..., failure: _Optional[_Union[_common_pb2.Failure, _Mapping]] = ...) -> None: ...
 
 class CommandDone(_message.Message):
-    __slots__ = ("copy", "manifest_key", "poster_key", "object_count", "object_bytes")
+    __slots__ = ("copy", "manifest_key", "poster_key", "object_count", "object_bytes", "cut")
     COPY_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_KEY_FIELD_NUMBER: _ClassVar[int]
     POSTER_KEY_FIELD_NUMBER: _ClassVar[int]
     OBJECT_COUNT_FIELD_NUMBER: _ClassVar[int]
     OBJECT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CUT_FIELD_NUMBER: _ClassVar[int]
     copy: HeldCopy
     manifest_key: str
     poster_key: str
     object_count: int
     object_bytes: int
-    def __init__(self, copy: _Optional[_Union[HeldCopy, _Mapping]] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., object_count: _Optional[int] = ..., object_bytes: _Optional[int] = ...) -> None: ...
+    cut: CutRange
+    def __init__(self, copy: _Optional[_Union[HeldCopy, _Mapping]] = ..., manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., object_count: _Optional[int] = ..., object_bytes: _Optional[int] = ..., cut: _Optional[_Union[CutRange, _Mapping]] = ...) -> None: ...
+
+class CutRange(_message.Message):
+    __slots__ = ("start_ms", "end_ms")
+    START_MS_FIELD_NUMBER: _ClassVar[int]
+    END_MS_FIELD_NUMBER: _ClassVar[int]
+    start_ms: int
+    end_ms: int
+    def __init__(self, start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ...) -> None: ...
+
+class CommandProgress(_message.Message):
+    __slots__ = ("command_id", "percent")
+    COMMAND_ID_FIELD_NUMBER: _ClassVar[int]
+    PERCENT_FIELD_NUMBER: _ClassVar[int]
+    command_id: str
+    percent: int
+    def __init__(self, command_id: _Optional[str] = ..., percent: _Optional[int] = ...) -> None: ...
+
+class DVRSegment(_message.Message):
+    __slots__ = ("sequence", "init", "starts_at_us", "duration_us", "size_bytes", "follows_break")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    INIT_FIELD_NUMBER: _ClassVar[int]
+    STARTS_AT_US_FIELD_NUMBER: _ClassVar[int]
+    DURATION_US_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWS_BREAK_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    init: int
+    starts_at_us: int
+    duration_us: int
+    size_bytes: int
+    follows_break: bool
+    def __init__(self, sequence: _Optional[int] = ..., init: _Optional[int] = ..., starts_at_us: _Optional[int] = ..., duration_us: _Optional[int] = ..., size_bytes: _Optional[int] = ..., follows_break: _Optional[bool] = ...) -> None: ...
+
+class DVRReport(_message.Message):
+    __slots__ = ("tenant_id", "artifact_hash", "attempt", "segments", "end")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_HASH_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    artifact_hash: str
+    attempt: str
+    segments: _containers.RepeatedCompositeFieldContainer[DVRSegment]
+    end: DVREnd
+    def __init__(self, tenant_id: _Optional[str] = ..., artifact_hash: _Optional[str] = ..., attempt: _Optional[str] = ..., segments: _Optional[_Iterable[_Union[DVRSegment, _Mapping]]] = ..., end: _Optional[_Union[DVREnd, _Mapping]] = ...) -> None: ...
+
+class DVREnd(_message.Message):
+    __slots__ = ("code", "message")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    message: str
+    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class NodeCommand(_message.Message):
-    __slots__ = ("welcome", "clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete", "inventory_answer", "access_answer", "suspended_tenants", "stop_stream")
+    __slots__ = ("welcome", "clip_pull", "dvr_start", "dvr_stop", "freeze", "defrost", "delete", "inventory_answer", "access_answer", "suspended_tenants", "stop_stream", "dvr_answer")
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     CLIP_PULL_FIELD_NUMBER: _ClassVar[int]
     DVR_START_FIELD_NUMBER: _ClassVar[int]
@@ -198,6 +258,7 @@ class NodeCommand(_message.Message):
     ACCESS_ANSWER_FIELD_NUMBER: _ClassVar[int]
     SUSPENDED_TENANTS_FIELD_NUMBER: _ClassVar[int]
     STOP_STREAM_FIELD_NUMBER: _ClassVar[int]
+    DVR_ANSWER_FIELD_NUMBER: _ClassVar[int]
     welcome: NodeWelcome
     clip_pull: ClipPull
     dvr_start: DVRStart
@@ -209,7 +270,8 @@ class NodeCommand(_message.Message):
     access_answer: AccessAnswer
     suspended_tenants: SuspendedTenants
     stop_stream: StopStream
-    def __init__(self, welcome: _Optional[_Union[NodeWelcome, _Mapping]] = ..., clip_pull: _Optional[_Union[ClipPull, _Mapping]] = ..., dvr_start: _Optional[_Union[DVRStart, _Mapping]] = ..., dvr_stop: _Optional[_Union[DVRStop, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., defrost: _Optional[_Union[Defrost, _Mapping]] = ..., delete: _Optional[_Union[Delete, _Mapping]] = ..., inventory_answer: _Optional[_Union[InventoryAnswer, _Mapping]] = ..., access_answer: _Optional[_Union[AccessAnswer, _Mapping]] = ..., suspended_tenants: _Optional[_Union[SuspendedTenants, _Mapping]] = ..., stop_stream: _Optional[_Union[StopStream, _Mapping]] = ...) -> None: ...
+    dvr_answer: DVRAnswer
+    def __init__(self, welcome: _Optional[_Union[NodeWelcome, _Mapping]] = ..., clip_pull: _Optional[_Union[ClipPull, _Mapping]] = ..., dvr_start: _Optional[_Union[DVRStart, _Mapping]] = ..., dvr_stop: _Optional[_Union[DVRStop, _Mapping]] = ..., freeze: _Optional[_Union[Freeze, _Mapping]] = ..., defrost: _Optional[_Union[Defrost, _Mapping]] = ..., delete: _Optional[_Union[Delete, _Mapping]] = ..., inventory_answer: _Optional[_Union[InventoryAnswer, _Mapping]] = ..., access_answer: _Optional[_Union[AccessAnswer, _Mapping]] = ..., suspended_tenants: _Optional[_Union[SuspendedTenants, _Mapping]] = ..., stop_stream: _Optional[_Union[StopStream, _Mapping]] = ..., dvr_answer: _Optional[_Union[DVRAnswer, _Mapping]] = ...) -> None: ...
 
 class NodeWelcome(_message.Message):
     __slots__ = ("heartbeat_ms", "gone_after_ms", "inventory_ms", "suspended_tenants")
@@ -250,26 +312,46 @@ class RenditionKeys(_message.Message):
     def __init__(self, manifest_key: _Optional[str] = ..., poster_key: _Optional[str] = ..., clip_key: _Optional[str] = ...) -> None: ...
 
 class ClipPull(_message.Message):
-    __slots__ = ("head", "internal_name", "start_ms", "end_ms", "original_key")
+    __slots__ = ("head", "internal_name", "start_ms", "end_ms", "original_key", "padding_ms", "segments")
     HEAD_FIELD_NUMBER: _ClassVar[int]
     INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
     START_MS_FIELD_NUMBER: _ClassVar[int]
     END_MS_FIELD_NUMBER: _ClassVar[int]
     ORIGINAL_KEY_FIELD_NUMBER: _ClassVar[int]
+    PADDING_MS_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     head: CommandHead
     internal_name: str
     start_ms: int
     end_ms: int
     original_key: str
-    def __init__(self, head: _Optional[_Union[CommandHead, _Mapping]] = ..., internal_name: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., original_key: _Optional[str] = ...) -> None: ...
+    padding_ms: int
+    segments: _containers.RepeatedCompositeFieldContainer[StoredSegment]
+    def __init__(self, head: _Optional[_Union[CommandHead, _Mapping]] = ..., internal_name: _Optional[str] = ..., start_ms: _Optional[int] = ..., end_ms: _Optional[int] = ..., original_key: _Optional[str] = ..., padding_ms: _Optional[int] = ..., segments: _Optional[_Iterable[_Union[StoredSegment, _Mapping]]] = ...) -> None: ...
+
+class StoredSegment(_message.Message):
+    __slots__ = ("key", "init_key", "starts_at_us", "duration_us", "follows_break")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    INIT_KEY_FIELD_NUMBER: _ClassVar[int]
+    STARTS_AT_US_FIELD_NUMBER: _ClassVar[int]
+    DURATION_US_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWS_BREAK_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    init_key: str
+    starts_at_us: int
+    duration_us: int
+    follows_break: bool
+    def __init__(self, key: _Optional[str] = ..., init_key: _Optional[str] = ..., starts_at_us: _Optional[int] = ..., duration_us: _Optional[int] = ..., follows_break: _Optional[bool] = ...) -> None: ...
 
 class DVRStart(_message.Message):
-    __slots__ = ("head", "internal_name")
+    __slots__ = ("head", "internal_name", "from_ms")
     HEAD_FIELD_NUMBER: _ClassVar[int]
     INTERNAL_NAME_FIELD_NUMBER: _ClassVar[int]
+    FROM_MS_FIELD_NUMBER: _ClassVar[int]
     head: CommandHead
     internal_name: str
-    def __init__(self, head: _Optional[_Union[CommandHead, _Mapping]] = ..., internal_name: _Optional[str] = ...) -> None: ...
+    from_ms: int
+    def __init__(self, head: _Optional[_Union[CommandHead, _Mapping]] = ..., internal_name: _Optional[str] = ..., from_ms: _Optional[int] = ...) -> None: ...
 
 class DVRStop(_message.Message):
     __slots__ = ("head", "internal_name")
@@ -332,3 +414,13 @@ class AccessAnswer(_message.Message):
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     def __init__(self, sequence: _Optional[int] = ...) -> None: ...
+
+class DVRAnswer(_message.Message):
+    __slots__ = ("attempt", "listed_through", "is_over")
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    LISTED_THROUGH_FIELD_NUMBER: _ClassVar[int]
+    IS_OVER_FIELD_NUMBER: _ClassVar[int]
+    attempt: str
+    listed_through: int
+    is_over: bool
+    def __init__(self, attempt: _Optional[str] = ..., listed_through: _Optional[int] = ..., is_over: _Optional[bool] = ...) -> None: ...
