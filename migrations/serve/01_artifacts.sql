@@ -241,7 +241,7 @@ CREATE INDEX artifacts_expiry ON serve.artifacts (retention_until, artifact_hash
  WHERE status IN ('ready', 'failed', 'completed', 'completed_partial') AND NOT pinned;
 -- Who has heard nothing of its processing for long.
 CREATE INDEX artifacts_reported ON serve.artifacts (reported_at)
- WHERE status IN ('processing', 'starting', 'stopping') OR (status = 'requested' AND artifact_type <> 'upload');
+ WHERE status = 'processing' OR (status = 'requested' AND artifact_type <> 'upload');
 -- Recordings that go on, and whose owner looks after them.
 CREATE INDEX artifacts_recorded ON serve.artifacts (reported_at)
  WHERE artifact_type = 'dvr' AND status IN ('starting', 'recording', 'stopping');

@@ -73,9 +73,7 @@ async def fetch_original(
         raise OriginalMissing("the original is missing", why=f"there is no object {key}") from error
 
 
-async def _join(
-    objects: ObjectStore, key: str, target: Path, largest: int, report: Callable[[float], None]
-) -> str:
+async def _join(objects: ObjectStore, key: str, target: Path, largest: int, report: Callable[[float], None]) -> str:
     """OriginalMissing when one segment is not there; DifferentHeaders when they make no one file."""
     folder, text = key.rpartition("/")[0], (await objects.get(key, at_most=LARGEST_PLAYLIST)).decode(errors="replace")
     segments = read_recording_playlist(text)

@@ -61,7 +61,8 @@ async def recording(world: World, **more: Any) -> Recording:
     """That goes on: its first media are there."""
     started = await world.registry.start_dvr(world.ours, NewRecording((await live(world)).id, **more))
     async with world.environment.database.transaction(world.ours) as transaction:
-        begun = await transitions.begin_recording(transaction, started.recording.artifact_hash, world.clock.now())
+        now, key = world.clock.now(), "videos/dvr/growing.m3u8"
+        begun = await transitions.begin_recording(transaction, started.recording.artifact_hash, now, key)
         assert begun
     return started.recording
 

@@ -14,9 +14,7 @@ from touchline.kernel import InvalidInput, epoch_ms, new_artifact_hash
 from touchline.serve.clips.ranges import (
     BEYOND_MS,
     LATEST_MS,
-    Coverage,
     Timeline,
-    best_coverage,
     recording_timeline,
     requested_range,
     stream_timeline,
@@ -207,29 +205,3 @@ def test_the_modes_agree_about_a_stream(start_ms: int, duration_ms: int) -> None
         asked(RELATIVE, start_ms=start_ms, duration_ms=duration_ms),
     ]
     assert len({requested_range(way, STREAM, LONGEST) for way in ways}) == 1
-
-
-def test_the_source_that_holds_all_of_it_is_taken() -> None:
-    wanted = Span(100, 200)
-    buffer, rolling, finished = Span(150, 400), Span(90, 250), Span(0, 1000)
-    held = [Coverage("buffer", buffer), Coverage("rolling", rolling), Coverage("finished", finished)]
-    assert best_coverage(wanted, held) == Coverage("rolling", wanted), "the first of two"
-    assert best_coverage(wanted, held[:1]) == Coverage("buffer", Span(150, 200)), "otherwise the best overlap"
-    assert best_coverage(Span(0, 140), held[:2]) == Coverage("rolling", Span(90, 140))
-    assert best_coverage(Span(500, 600), held[:2]) is None
-
-
-spans = st.tuples(st.integers(0, 500), st.integers(1, 500)).map(lambda pair: Span(pair[0], pair[0] + pair[1]))
-
-
-@given(spans, st.lists(spans, max_size=5))
-def test_no_other_source_holds_more_of_it(wanted: Span, held: list[Span]) -> None:
-    def common_length(span: Span) -> int:
-        return min(wanted.end_ms, span.end_ms) - max(wanted.start_ms, span.start_ms)
-
-    best = best_coverage(wanted, [Coverage(number, span) for number, span in enumerate(held)])
-    if best is None:
-        assert all(common_length(span) <= 0 for span in held)
-        return
-    assert wanted.start_ms <= best.span.start_ms < best.span.end_ms <= wanted.end_ms
-    assert best.span.end_ms - best.span.start_ms == max(common_length(span) for span in held)

@@ -12,9 +12,10 @@ import typer
 from touchline.apps.gateway_client import Access, GatewayClient, open_gateway
 from touchline.kernel import NotFound, Scope
 
-from .command import ADMIN, AsJson, Server, Token, gateway_access, progress, show, show_json, show_table
+from .clips import Keep, Padding
+from .command import ADMIN, AsJson, Server, Token, gateway_access, milliseconds, progress, show, show_json, show_table
 
-commands = typer.Typer(help="Create, list and change live streams, and rotate their keys.", no_args_is_help=True)
+commands = typer.Typer(help="Create, list, record and clip live streams, and rotate their keys.", no_args_is_help=True)
 
 StreamId = Annotated[str, typer.Argument(metavar="ID", help="The id of the stream.", show_default=False)]
 Description = Annotated[str, typer.Option("--description", help="A description.")]
@@ -45,6 +46,24 @@ query ($page: PageInput) {{ streamsConnection(page: $page) {{
 """
 _SHOW = f"query ($id: ID!) {{ publishUrls stream(streamId: $id) {{ ...Fields }} }} {_FIELDS}"
 _PUBLISH_URLS = "query { publishUrls }"
+_RECORDING_FIELDS = """
+fragment Fields on DvrRecording {
+  dvrHash playbackId streamId title description createdAt endedAt expiresAt status sizeBytes durationMs errorCode
+  errorMessage
+}
+"""
+_RECORD = f"""
+mutation ($input: StartDvrInput!) {{ startDvr(input: $input) {{ {_PROBLEM} ...Fields }} }} {_RECORDING_FIELDS}
+"""
+_STOP = f"mutation ($hash: String!) {{ stopDvr(dvrHash: $hash) {{ {_PROBLEM} ...Fields }} }} {_RECORDING_FIELDS}"
+_RECORDINGS = f"""
+query ($of: ID, $page: PageInput) {{ dvrRecordingsConnection(streamId: $of, page: $page) {{
+  edges {{ node {{ ...Fields }} }} pageInfo {{ hasNextPage endCursor }} }} }} {_RECORDING_FIELDS}
+"""
+_CLIP = f"""
+mutation ($input: CreateClipInput!) {{ createClip(input: $input) {{ {_PROBLEM} ... on Clip {{
+  clipHash playbackId streamId title status startSeconds endSeconds fulfilledStartSeconds fulfilledEndSeconds }} }} }}
+"""
 
 
 @commands.command()
@@ -133,6 +152,86 @@ def delete(
         show(f"{deleted['streamId']}  deleted")
 
 
+@commands.command()
+def record(  # noqa: PLR0913, PLR0917  its options
+    stream_id: StreamId,
+    title: Annotated[str, typer.Option("--title", help="The title. Default: the stream's, and the time.")] = "",
+    description: Description = "",
+    keep: Keep = None,
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """Record a live stream. While it is recorded, the existing recording is returned."""
+    wanted: dict[str, Any] = {"streamId": stream_id}
+    wanted |= {name: text for name, text in (("title", title), ("description", description)) if text}
+    wanted |= {} if keep is None else {"retentionSeconds": keep.total_seconds()}
+    access = gateway_access(server, token_file, user)
+    _show_recording(_act(access, "startDvr", _RECORD, {"input": wanted}), as_json)
+
+
+@commands.command()
+def stop(
+    dvr_hash: Annotated[str, typer.Argument(metavar="HASH", help="The hash of the recording.", show_default=False)],
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """Stop a recording. The stream goes on; the recording is kept and processed."""
+    access = gateway_access(server, token_file, user)
+    _show_recording(_act(access, "stopDvr", _STOP, {"hash": dvr_hash}), as_json)
+
+
+@commands.command()
+def recordings(  # noqa: PLR0913, PLR0917  its options
+    stream_id: Annotated[str, typer.Option("--of", help="Only recordings of the stream with this id.")] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="The maximum number of rows to list.")] = 50,
+    after: Annotated[str, typer.Option("--after", help="The cursor of the previous page, to list the next one.")] = "",
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """List recordings of streams, newest first."""
+    page = asyncio.run(_listed_recordings(gateway_access(server, token_file, user), stream_id, limit, after))
+    if as_json:
+        show_json(page)
+        return
+    rows = [[one["dvrHash"], one["status"] or "unknown", one["title"]] for one in page["recordings"]]
+    show_table(["HASH", "STATE", "TITLE"], rows)
+    if page["next"]:
+        progress(f"More rows: --after {page['next']}")
+
+
+@commands.command(name="clip")
+def clip_stream(  # noqa: PLR0913, PLR0917  its options
+    stream_id: StreamId,
+    last: Annotated[
+        int,
+        typer.Option("--last", help="The length: the last part, up to now.", parser=milliseconds, metavar="TIME"),
+    ] = 30_000,
+    title: Annotated[str, typer.Option("--title", help="The title. Default: the stream's, and the times.")] = "",
+    padding: Padding = None,
+    keep: Keep = None,
+    server: Server = "",
+    token_file: Token = "",
+    user: User = ADMIN,
+    as_json: AsJson = False,
+) -> None:
+    """Make a clip of the last part of a live stream. The stream goes on."""
+    wanted: dict[str, Any] = {"streamId": stream_id, "mode": "CLIP_NOW", "durationSeconds": last / 1000}
+    wanted |= {} if padding is None else {"paddingSeconds": padding / 1000}
+    wanted |= {} if keep is None else {"retentionSeconds": keep.total_seconds()}
+    wanted |= {"title": title} if title else {}
+    made = _act(gateway_access(server, token_file, user), "createClip", _CLIP, {"input": wanted})
+    if as_json:
+        show_json(made)
+    else:
+        show(f"{made['clipHash']}  {made['status']}  {made['title']}")
+
+
 def _act(access: Access, name: str, document: str, variables: dict[str, Any]) -> dict[str, Any]:
     async def work() -> dict[str, Any]:
         async with _gateway(access, Scope.READ, Scope.WRITE) as gateway:
@@ -147,6 +246,16 @@ async def _listed(access: Access, first: int, after: str) -> dict[str, Any]:
         found = (await gateway.query(_LIST, {"page": page}))["streamsConnection"]
     return {
         "streams": [edge["node"] for edge in found["edges"]],
+        "next": found["pageInfo"]["endCursor"] if found["pageInfo"]["hasNextPage"] else None,
+    }
+
+
+async def _listed_recordings(access: Access, stream_id: str, first: int, after: str) -> dict[str, Any]:
+    async with _gateway(access, Scope.READ) as gateway:
+        variables = {"page": {"first": first, "after": after or None}, "of": stream_id or None}
+        found = (await gateway.query(_RECORDINGS, variables))["dvrRecordingsConnection"]
+    return {
+        "recordings": [edge["node"] for edge in found["edges"]],
         "next": found["pageInfo"]["endCursor"] if found["pageInfo"]["hasNextPage"] else None,
     }
 
@@ -197,3 +306,10 @@ def _show_stream(stream: dict[str, Any], as_json: bool) -> None:
 
 def _state(stream: dict[str, Any]) -> str:
     return "suspended" if stream["suspendedAt"] else "live" if stream["isLive"] else "idle"
+
+
+def _show_recording(recording: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show_json(recording)
+    else:
+        show(f"{recording['dvrHash']}  {recording['status'] or 'unknown'}  {recording['title']}")

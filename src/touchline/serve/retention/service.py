@@ -52,7 +52,7 @@ STUCK = Gauge("touchline_purges_stuck", "Artifacts whose objects could not be de
 SILENT = Reason(
     "processing_silent", "its processing reported nothing for too long; it continues if a worker reports again"
 )
-WAITING = (ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING, ArtifactStatus.STARTING, ArtifactStatus.STOPPING)
+WAITING = (ArtifactStatus.REQUESTED, ArtifactStatus.PROCESSING)
 AT_ONCE, OBJECTS_AT_ONCE = 200, 8
 SILENCE_CHECKED_EVERY = timedelta(hours=1)
 

@@ -50,7 +50,7 @@ SILENT: LiteralString = """
 -- Nobody has reported of its processing for long; from the partial index artifacts_reported.
 SELECT tenant_id, artifact_hash, artifact_type, coalesce(size_bytes, 0) AS size_bytes, reported_at AS due_at
   FROM serve.artifacts
- WHERE (status IN ('processing', 'starting', 'stopping') OR (status = 'requested' AND artifact_type <> 'upload'))
+ WHERE (status = 'processing' OR (status = 'requested' AND artifact_type <> 'upload'))
    AND reported_at <= %(before)s
  ORDER BY reported_at
  LIMIT %(limit)s
@@ -123,7 +123,7 @@ COUNT_STUCK: LiteralString = (
 THIS: LiteralString = "tenant_id = %(tenant_id)s AND artifact_hash = %(hash)s"
 LOCK_SILENT: LiteralString = f"""
 SELECT reported_at <= %(before)s
-       AND (status IN ('processing', 'starting', 'stopping') OR (status = 'requested' AND artifact_type <> 'upload'))
+       AND (status = 'processing' OR (status = 'requested' AND artifact_type <> 'upload'))
   FROM serve.artifacts WHERE {THIS} FOR UPDATE
 """  # noqa: S608
 ASK_AGAIN: LiteralString = f"""
