@@ -22,7 +22,17 @@ from tests.support.footage import NUMBERED, numbers, originals
 from tests.support.live_windows import FolderWindow, Publisher, SegmentedVideo, segmented
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import ClipMade
-from touchline.contracts.registry import ClipMode, NewClip, NewRecording, NewStream, Recording, RowWindow, Stream
+from touchline.contracts.registry import (
+    Clip,
+    ClipMode,
+    NewClip,
+    NewRecording,
+    NewStream,
+    Recording,
+    RowWindow,
+    Span,
+    Stream,
+)
 from touchline.kernel import InvalidInput, NotFound, epoch_ms, uuid7
 from touchline.media.sandbox import Sandbox
 from touchline.platform.endpoints import ObjectsEndpoint
@@ -43,8 +53,13 @@ from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.composition import add_services
 from touchline.serve.dvr.rules import Segment
 from touchline.serve.dvr.store import DvrStore
+from touchline.serve.live.authority import RpcAuthority, StreamReporter
+from touchline.serve.live.media import LiveMedia
+from touchline.serve.live.service import LiveStreams
+from touchline.serve.live.settings import LiveSettings, SecondPublisher
+from touchline.serve.live.window import LiveStorage
 from touchline.serve.playback.tokens import InventoryTokens, MediaTokens
-from touchline.serve.streams.store import StreamStore
+from touchline.serve.streams.store import SessionPlace, StreamStore
 
 from .conftest import RPC, SECRET, World
 
@@ -80,15 +95,18 @@ class LiveNode:
         stack.callback(copies.close)
         client = await stack.enter_async_context(RpcClient(self.address, SECRET, RPC))
         transfers = Transfers(copies, self.objects, settings, GIB, clock)
-        media = MediaApp(
-            copies, MediaTokens(SECRET), clock, FolderInventory("node-1", copies, InventoryTokens(SECRET), clock)
-        )
+        authority = RpcAuthority(client, "node-1", SecondPublisher.REFUSE)
+        storage = LiveStorage(self.folder / "live", GIB)
+        streams = LiveStreams(authority, self.sandbox, storage, LiveSettings(), clock)
+        inventory = FolderInventory("node-1", copies, InventoryTokens(SECRET), clock)
+        media = MediaApp(copies, MediaTokens(SECRET), clock, inventory, LiveMedia(streams))
         self.recorder = Recorder(self.folder, self.objects, clock, RecorderSpace(self.space_bytes), 4, self.silence)
         await self.recorder.open()
         clips = LiveClips(self.folder, self.objects, self.sandbox, self.recorder)
         clips.open()
         name = NodeName("node-1", "http://127.0.0.1:1", "1", "")
-        line = NodeLine(name, client, copies, transfers, media, self.recorder, clips)
+        reporter = StreamReporter(streams)
+        line = NodeLine(name, client, copies, transfers, media, reporter, self.recorder, clips)
         task = asyncio.create_task(line.run())
         stack.push_async_callback(_ended, task)
         stack.push_async_callback(self.recorder.close)
@@ -130,9 +148,17 @@ class Lab:
         return stream, publisher
 
     async def set_live(self, stream: Stream, *, is_live: bool = True) -> None:
+        """As its node reports it."""
         async with self.world.environment.database.transaction(self.world.ours) as transaction:
-            since = self.world.clock.now() if is_live else None
-            assert await StreamStore(transaction).set_live(stream.id, since, "node-1" if is_live else None)
+            store = StreamStore(transaction)
+            if is_live:
+                assert await store.publish(stream.id, "node-1", uuid4(), self.world.clock.now())
+                return
+            found = await store.find(stream.id)
+            assert found
+            assert found.live
+            place = SessionPlace(self.world.ours.tenant_id, stream.id, found.live.session_id, "node-1")
+            assert await store.end_session(place)
 
     async def recorded(self, stream: Stream) -> Recording:
         """Its node has begun."""
@@ -144,7 +170,7 @@ class Lab:
         reports = self.node.recorder.reports()
         return any(report.artifact_hash == recording.artifact_hash for report in reports)
 
-    async def artifact(self, recording: Recording) -> Artifact:
+    async def artifact(self, recording: Recording | Clip) -> Artifact:
         async with self.world.environment.database.transaction(self.world.ours) as transaction:
             found = await ArtifactStore(transaction).find(recording.artifact_hash)
         assert found
@@ -181,7 +207,7 @@ class Lab:
 
 
 def decoded(data: bytes) -> list[int]:
-    with av.open(io.BytesIO(data)) as container:
+    with av.open(io.BytesIO(data), "r") as container:
         frames = [frame.to_ndarray(format="yuv420p")[: SIZE[1]] for frame in container.decode(video=0)]
     return numbers(np.stack(frames))
 
@@ -359,10 +385,14 @@ async def test_a_stream_that_is_recorded_by_itself(lab: Lab, video: SegmentedVid
 # --- Clips.
 
 
-def span_of(publisher: Publisher, start_s: float, end_s: float) -> dict[str, int]:
+def span_of(publisher: Publisher, start_s: float, end_s: float) -> Span:
     """Counted from its first segment."""
     begins = epoch_ms(publisher.window.closed[0].starts_at)
-    return {"start_ms": begins + round(start_s * 1000), "end_ms": begins + round(end_s * 1000)}
+    return Span(begins + round(start_s * 1000), begins + round(end_s * 1000))
+
+
+def of(request: NewClip, wanted: Span) -> NewClip:
+    return replace(request, start_ms=wanted.start_ms, end_ms=wanted.end_ms)
 
 
 async def cut(lab: Lab, request: NewClip) -> tuple[Any, list[int]]:
@@ -371,13 +401,13 @@ async def cut(lab: Lab, request: NewClip) -> tuple[Any, list[int]]:
     created = await world.registry.create_clip(world.ours, request)
 
     async def is_cut() -> bool:
-        found = await lab.artifact(created.clip)  # pyright: ignore[reportArgumentType]  a clip is an artifact, too
+        found = await lab.artifact(created.clip)
         assert found.status is not ArtifactStatus.FAILED, found.reason
         return found.synced
 
     await until(is_cut)
     [clip] = await world.registry.clips(world.ours, [created.clip.artifact_hash])
-    artifact = await lab.artifact(created.clip)  # pyright: ignore[reportArgumentType]
+    artifact = await lab.artifact(created.clip)
     return clip, decoded(await world.environment.objects.get(artifact.original_key, at_most=GIB))
 
 
@@ -393,15 +423,15 @@ async def test_clips_of_the_window_and_of_the_running_recording(lab: Lab, video:
     world.until(publisher.clock)
     of_stream = NewClip(None, stream_id=stream.id, padding_ms=0)
     over_the_break = span_of(publisher, 1.2, 12.6)
-    clip, shown = await cut(lab, replace(of_stream, **over_the_break))
+    clip, shown = await cut(lab, of(of_stream, over_the_break))
     assert shown == [*range(30, 50), *range(100, 115)]
-    assert abs(clip.shown.start_ms - over_the_break["start_ms"]) <= 1
-    assert abs(clip.shown.end_ms - over_the_break["end_ms"]) <= 150  # sound may outlast the pictures at a break
+    assert abs(clip.shown.start_ms - over_the_break.start_ms) <= 1
+    assert abs(clip.shown.end_ms - over_the_break.end_ms) <= 150  # sound may outlast the pictures at a break
     lifecycle = await world.events(clip)
     assert lifecycle[0]["status"] == "requested"
     assert any(event["status"] == "processing" and event["progress_percent"] for event in lifecycle)
     assert (await world.events(clip, "artifact.original_stored"))[0]["original_key"].endswith(".mp4")
-    again = await world.registry.create_clip(world.ours, replace(of_stream, **over_the_break))
+    again = await world.registry.create_clip(world.ours, of(of_stream, over_the_break))
     assert again.clip.artifact_hash == clip.artifact_hash
     now = replace(of_stream, mode=ClipMode.CLIP_NOW, duration_ms=1600)
     _, shown = await cut(lab, now)
@@ -412,16 +442,14 @@ async def test_clips_of_the_window_and_of_the_running_recording(lab: Lab, video:
     for path in publisher.window.folder.iterdir():
         path.unlink()  # only the recording has it now
     of_recording = NewClip(recording.artifact_hash, padding_ms=500, mode=ClipMode.DURATION)
-    clip, shown = await cut(
-        lab, replace(of_recording, start_ms=span_of(publisher, 0.2, 0)["start_ms"], duration_ms=600)
-    )
+    clip, shown = await cut(lab, replace(of_recording, start_ms=span_of(publisher, 0.2, 1).start_ms, duration_ms=600))
     assert shown == list(range(33))
-    assert clip.shown.start_ms == span_of(publisher, 0, 0)["start_ms"]
+    assert clip.shown.start_ms == span_of(publisher, 0, 1).start_ms
     for nothing in (span_of(publisher, 3, 9), span_of(publisher, -60, -50)):
         with pytest.raises(InvalidInput):
-            await world.registry.create_clip(world.ours, replace(NewClip(recording.artifact_hash), **nothing))
+            await world.registry.create_clip(world.ours, of(NewClip(recording.artifact_hash, padding_ms=0), nothing))
     with pytest.raises(InvalidInput):
-        await world.registry.create_clip(world.ours, replace(of_stream, **span_of(publisher, -60, -50)))
+        await world.registry.create_clip(world.ours, of(of_stream, span_of(publisher, -60, -50)))
 
 
 async def test_a_clip_of_a_finished_recording_is_cut_by_a_job(lab: Lab, video: SegmentedVideo) -> None:
@@ -438,7 +466,7 @@ async def test_a_clip_of_a_finished_recording_is_cut_by_a_job(lab: Lab, video: S
     await world.registry.stop_dvr(world.ours, recording.artifact_hash)
     await lab.ended(recording, ArtifactStatus.COMPLETED)
     wanted = span_of(publisher, 1.5, 12.5)
-    request = NewClip(None, stream_id=stream.id, padding_ms=0, **wanted)
+    request = of(NewClip(None, stream_id=stream.id, padding_ms=0), wanted)
     created = await world.registry.create_clip(world.ours, request)
     assert created.clip.source_hash == recording.artifact_hash
     [asked] = await world.events(created.clip, "clip.requested")
@@ -459,7 +487,7 @@ async def test_a_clip_of_a_finished_recording_is_cut_by_a_job(lab: Lab, video: S
     )
     [clip] = await world.registry.clips(world.ours, [created.clip.artifact_hash])
     expected = span_of(publisher, 1.48, 12.52)
-    assert (clip.shown.start_ms, clip.shown.end_ms) == (expected["start_ms"], expected["end_ms"])
+    assert (clip.shown.start_ms, clip.shown.end_ms) == (expected.start_ms, expected.end_ms)
 
 
 async def test_a_clip_survives_its_node_or_fails_by_its_deadline(lab: Lab, video: SegmentedVideo) -> None:
@@ -470,10 +498,10 @@ async def test_a_clip_survives_its_node_or_fails_by_its_deadline(lab: Lab, video
     await lab.listed(recording, 2)
     world.until(publisher.clock)
     lab.relay.refuse = b"PUT"
-    request = NewClip(recording.artifact_hash, padding_ms=0, **span_of(publisher, 0, 1))
+    request = of(NewClip(recording.artifact_hash, padding_ms=0), span_of(publisher, 0, 1))
     created = await world.registry.create_clip(world.ours, request)
     late = await world.registry.create_clip(
-        world.ours, replace(request, source_hash=None, stream_id=stream.id, **span_of(publisher, 1, 2))
+        world.ours, of(replace(request, source_hash=None, stream_id=stream.id), span_of(publisher, 1, 2))
     )
     await until(lambda: list((lab.node.folder / "clips").glob("*")))
     await lab.node.kill()
@@ -481,16 +509,16 @@ async def test_a_clip_survives_its_node_or_fails_by_its_deadline(lab: Lab, video
     await lab.node.start()  # the stream does not come back, but its recording is in the store
 
     async def statuses() -> list[ArtifactStatus]:
-        found = [await lab.artifact(one.clip) for one in (created, late)]  # pyright: ignore[reportArgumentType]
+        found = [await lab.artifact(one.clip) for one in (created, late)]
         return [each.status for each in found]
 
     async def both_ended() -> bool:
         return await statuses() == [ArtifactStatus.PROCESSING, ArtifactStatus.FAILED]
 
     await until(both_ended)
-    again = await world.registry.create_clip(world.ours, replace(request, **span_of(publisher, 0.5, 1)))
+    again = await world.registry.create_clip(world.ours, of(request, span_of(publisher, 0.5, 1)))
     await lab.node.kill()
     world.later(minutes=3)
     await world.parts.tier_passes.end_overdue()
-    failed = await lab.artifact(again.clip)  # pyright: ignore[reportArgumentType]
+    failed = await lab.artifact(again.clip)
     assert failed.synced or failed.status is ArtifactStatus.FAILED

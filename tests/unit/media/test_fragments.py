@@ -26,7 +26,7 @@ def video() -> SegmentedVideo:
 
 
 def times(data: bytes) -> list[float]:
-    with av.open(io.BytesIO(data)) as container:
+    with av.open(io.BytesIO(data), "r") as container:
         return [frame.time or 0.0 for frame in container.decode(video=0)]
 
 

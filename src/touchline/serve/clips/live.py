@@ -146,9 +146,9 @@ async def ask_node(
 ) -> None:
     """The node that has the stream, or, of a recording in the object store, another one."""
     stream = await StreamStore(transaction).find(clip.stream_id) if clip.stream_id else None
-    place = await StreamStore(transaction).live_place(clip.stream_id) if clip.stream_id else None
     is_window = stream is not None and clip.source_hash == stream.artifact_hash
-    node_id = await _node(transaction, place[1] if place else None, must_be=is_window)
+    live = stream.live if stream else None
+    node_id = await _node(transaction, live.node_id if live else None, must_be=is_window)
     segments = [] if is_window else await _stored(transaction, clip)
     payload = {
         "internal_name": stream.internal_name if stream else "",

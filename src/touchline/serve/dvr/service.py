@@ -170,11 +170,10 @@ class DvrService:
 
     async def _progress(self, transaction: Transaction, artifact: Artifact) -> rules.Progress:
         record = await RecordingStore(transaction).by_hash(artifact.artifact_hash)
-        place = await StreamStore(transaction).live_place(record.recording.stream_id) if record else None
+        stream = await StreamStore(transaction).find(record.recording.stream_id) if record else None
+        live = rules.LivePlace(stream.live.since, stream.live.node_id) if stream and stream.live else None
         attempts = await DvrStore(transaction).attempts(artifact.artifact_hash)
-        return rules.Progress(
-            artifact.status, artifact.created_at, attempts, rules.LivePlace(*place) if place else None
-        )
+        return rules.Progress(artifact.status, artifact.created_at, attempts, live)
 
     # --- What nodes are asked.
 

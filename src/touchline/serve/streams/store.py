@@ -98,9 +98,6 @@ UPDATE serve.streams
  WHERE {THIS} AND live_session_id = %(session_id)s AND live_node_id = %(node_id)s
    AND (NOT %(lost)s OR live_seen_at <= %(silent_since)s)
 """
-LIVE_PLACE: LiteralString = (
-    f"SELECT live_since, live_node_id FROM serve.streams WHERE {THIS} AND live_since IS NOT NULL"
-)
 DELETE: LiteralString = f"""
 UPDATE serve.streams
    SET deleted_at = %(now)s, live_since = NULL, live_node_id = NULL, live_session_id = NULL, lost_session_id = NULL,
@@ -211,11 +208,6 @@ class StreamStore:
         """False: it is the stream's no more; or, where it is to be lost, the node was heard meanwhile."""
         values = {"problem": problem, "lost": silent_since is not None, "silent_since": silent_since}
         return await self._of_session(END, place, **values)
-
-    async def live_place(self, stream_id: UUID) -> tuple[datetime, str] | None:
-        """Since when its media arrive, and at which node."""
-        values = {"tenant_id": self._tenant_id, "id": stream_id}
-        return await (await self._connection.execute(LIVE_PLACE, values)).fetchone()
 
     async def delete(self, stream_id: UUID, now: datetime) -> int | None:
         """The revision; None when it is deleted already."""
