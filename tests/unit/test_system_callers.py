@@ -59,8 +59,10 @@ ALLOWED = {
         "show the job queue's state",
     },
     "process/transcode/worker.py": {"find fixed keys that nobody wrote"},
+    "serve/dvr/service.py": {"find recordings that go on"},
     "serve/fsck/service.py": {"compare artifacts with the object store", "find the owners of open uploads"},
     "serve/nodes/service.py": {"count the copies of a node", "find commands for a node"},
+    "serve/recordings/service.py": {"find live streams to record"},
     "serve/registry/role.py": {"find registered artifacts that do not exist"},
     "serve/retention/service.py": {
         "count purges that an error holds up",
@@ -83,7 +85,11 @@ ALLOWED = {
         "find copies to evict",
         "find the copies of a node that is gone",
     },
-    "serve/tiers/reports.py": {"compare the inventory of a node", "find the command that a node acknowledges"},
+    "serve/tiers/reports.py": {
+        "compare the inventory of a node",
+        "find the command that a node acknowledges",
+        "find the command that a node works on",
+    },
     "serve/uploads/worker.py": {"find the owners of open uploads", "find uploads that are due"},
     "watch/views/service.py": {"observe watched goals"},
 }

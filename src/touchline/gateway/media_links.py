@@ -36,9 +36,11 @@ from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, Clock, NotFound, PlaybackId, TenantId, TouchlineError, Unavailable, video_id
 from touchline.media.model import POSTER_WIDTHS, smaller_poster
 from touchline.platform.events.log import EventSource
+from touchline.platform.objects.rules import join_key
 from touchline.platform.retry import retry_forever
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 from touchline.process.videos.queries import FrameName
+from touchline.serve.dvr.rules import RECORDED_FILE, folder_key
 from touchline.serve.playback import files
 from touchline.serve.playback.suspension import LONGEST_TRUST, TRUST_FOR, FindSuspended, SuspendedTenants
 from touchline.serve.playback.tokens import Grant, MediaTokens, refused
@@ -63,6 +65,15 @@ def frame_of(name: str, artifact_hash: ArtifactHash) -> File | None:
     match = _FRAME.fullmatch(name)
     key = match and frame_key(video_id(artifact_hash), int(match[1]), match[2])
     return File(key, PICTURE_TYPE, files.IMMUTABLE_CACHE) if key else None
+
+
+def recorded_file(name: str, artifact_hash: ArtifactHash) -> File | None:
+    """A segment or header of this recording, also for players that began before it was processed; None for the name of
+    anything else."""
+    content_type = files.content_type_of(name)
+    if content_type is None or not RECORDED_FILE.fullmatch(name):
+        return None
+    return File(join_key(folder_key(artifact_hash), name), content_type, files.IMMUTABLE_CACHE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from touchline.gateway.media_links import (
     file_of,
     frame_of,
     narrower,
+    recorded_file,
 )
 from touchline.gateway.web_page import PlayerPage
 from touchline.kernel import (
@@ -137,7 +138,8 @@ async def media_file(
     if name == MANIFEST:
         await start_playback(gateway.graphql.sources, viewable)
     keys = Keys(viewable.manifest_key, viewable.poster_key, viewable.clip_key)
-    file = frame_of(name, viewable.artifact_hash) or file_of(name, keys, viewable.title)
+    special = frame_of(name, viewable.artifact_hash) or recorded_file(name, viewable.artifact_hash)
+    file = special or file_of(name, keys, viewable.title)
     smaller = narrower(file, width) if width and name == POSTER else None
     try:
         if smaller:

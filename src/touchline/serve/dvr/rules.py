@@ -7,6 +7,7 @@ come. What a node was killed in, or could not store, leaves a part of the record
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -184,6 +185,9 @@ def folder_key(dvr_hash: ArtifactHash) -> ObjectKey:
 def growing_manifest_key(dvr_hash: ArtifactHash) -> ObjectKey:
     """Of a recording that goes on."""
     return join_key(folder_key(dvr_hash), "growing.m3u8")
+
+
+RECORDED_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/(?:\d{8}\.m4s|init-\d{1,9}\.mp4)", re.ASCII)
 
 
 def segment_name(attempt: UUID, sequence: int) -> str:

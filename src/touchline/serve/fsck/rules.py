@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from touchline.contracts.artifacts import ArtifactStatus
+from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.holdings import VideoHolding
 from touchline.kernel import ArtifactHash, InvalidInput, TenantId, video_id
 from touchline.platform.objects.rules import ListedObject, ObjectKey, object_key
@@ -120,7 +121,9 @@ class ArtifactRow:
 
     @property
     def promises_file(self) -> bool:
-        """Also while undelete still works."""
+        """Also while undelete still works. A recording is many files, which its manifest lists."""
+        if self.artifact_type == ArtifactType.DVR:
+            return False
         is_recoverable = self.status == ArtifactStatus.DELETED and self.purge_due_at is None
         return bool(self.synced and self.original_key) and (self.is_live or is_recoverable)
 
