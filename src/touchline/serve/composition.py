@@ -138,6 +138,7 @@ async def serve_parts(
             ),
         )
     finally:
+        await dvr.close()
         await uploads.close()
 
 

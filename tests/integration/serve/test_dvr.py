@@ -35,6 +35,7 @@ from touchline.contracts.registry import (
 )
 from touchline.kernel import InvalidInput, NotFound, epoch_ms, uuid7
 from touchline.media.sandbox import Sandbox
+from touchline.media.tasks import make_hls
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.rpc.client import RpcClient
@@ -52,12 +53,14 @@ from touchline.serve.artifacts.rules import Artifact
 from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.composition import add_services
 from touchline.serve.dvr.rules import Segment
+from touchline.serve.dvr.service import OVER, DvrReport
 from touchline.serve.dvr.store import DvrStore
 from touchline.serve.live.authority import RpcAuthority, StreamReporter
 from touchline.serve.live.media import LiveMedia
 from touchline.serve.live.service import LiveStreams
 from touchline.serve.live.settings import LiveSettings, SecondPublisher
 from touchline.serve.live.window import LiveStorage
+from touchline.serve.nodes.rules import NodeConnection
 from touchline.serve.playback.tokens import InventoryTokens, MediaTokens
 from touchline.serve.streams.store import SessionPlace, StreamStore
 
@@ -193,7 +196,10 @@ class Lab:
         await until(look)
         return await self.artifact(recording)
 
-    async def played(self, recording: Recording, tmp_path: Path) -> list[int]:
+    async def plays(self, recording: Recording, expected: list[int]) -> bool:
+        return await self.played(recording) == expected
+
+    async def played(self, recording: Recording) -> list[int]:
         """The numbers of all pictures that its manifest leads to, decoded behind their headers."""
         artifact = await self.artifact(recording)
         objects, folder = self.world.environment.objects, (artifact.manifest_key or "").rpartition("/")[0]
@@ -242,9 +248,10 @@ async def test_a_stream_is_recorded_watched_while_it_goes_on_and_processed_when_
     await lab.listed(recording, 3)
     running = await lab.artifact(recording)
     assert running.status is ArtifactStatus.RECORDING
+    await nobody_else_reports(lab, recording)
     endpoint = await world.artifacts.resolve_viewer_endpoint(recording.playback_id)
     assert (endpoint.manifest_key, endpoint.status) == (running.manifest_key, ArtifactStatus.RECORDING)
-    assert await lab.played(recording, tmp_path) == list(range(75))
+    await until(lambda: lab.plays(recording, list(range(75))))
     text = (await world.environment.objects.get(endpoint.manifest_key)).decode()
     assert "EVENT" in text
     publisher.go(timedelta(seconds=30))
@@ -262,11 +269,30 @@ async def test_a_stream_is_recorded_watched_while_it_goes_on_and_processed_when_
     assert text.count("#EXT-X-DISCONTINUITY\n") == 1
     assert text.count("#EXT-X-PROGRAM-DATE-TIME:") == 2
     expected = [*range(75), *range(100, 150)]
-    assert await lab.played(recording, tmp_path) == expected
+    assert await lab.played(recording) == expected
     assert (await world.events(recording, "artifact.original_stored"))[0]["original_key"] == ended.original_key
     await fetch_original(world.environment.objects, ended.original_key, tmp_path / "original", GIB, lambda _: None)
     assert numbers(originals(tmp_path / "original", SIZE)) == expected
+    (tmp_path / "hls").mkdir()
+    package = await make_hls(lab.node.sandbox, tmp_path / "original", tmp_path / "hls")
+    assert package.source.duration_ms == pytest.approx(5000, abs=150)
     await until(lambda: not list((lab.node.folder / "recordings").glob("*")))
+
+
+async def nobody_else_reports(lab: Lab, recording: Recording) -> None:
+    """Another node, another tenant, and an attempt that nobody was asked for."""
+    listed = await lab.segments(recording)
+    [attempt] = {segment.attempt for segment in listed}
+    new = replace(listed[-1], sequence=len(listed) + 1)
+    ours, mine = lab.world.ours.tenant_id, NodeConnection("node-1", uuid4())
+    for line, tenant_id, claimed in (
+        (NodeConnection("node-2", uuid4()), ours, attempt),
+        (mine, lab.world.theirs.tenant_id, attempt),
+        (mine, ours, uuid4()),
+    ):
+        report = DvrReport(tenant_id, recording.artifact_hash, claimed, [replace(new, attempt=claimed)])
+        assert await lab.world.parts.dvr.report(line, report) == OVER
+    assert await lab.segments(recording) == listed
 
 
 async def test_the_store_may_be_away_and_the_node_killed(lab: Lab, video: SegmentedVideo, tmp_path: Path) -> None:
@@ -297,7 +323,7 @@ async def test_the_store_may_be_away_and_the_node_killed(lab: Lab, video: Segmen
     ended = await lab.ended(recording, ArtifactStatus.COMPLETED_PARTIAL)
     assert ended.reason
     assert ended.reason.code == "node_restarted"
-    assert await lab.played(recording, tmp_path) == list(range(125))
+    assert await lab.played(recording) == list(range(125))
 
 
 async def test_a_recording_ends_without_its_node(lab: Lab, video: SegmentedVideo, tmp_path: Path) -> None:
@@ -316,7 +342,7 @@ async def test_a_recording_ends_without_its_node(lab: Lab, video: SegmentedVideo
     assert ended.status is ArtifactStatus.COMPLETED_PARTIAL
     assert ended.reason
     assert ended.reason.code == "node_lost"
-    assert await lab.played(recording, tmp_path) == list(range(50))
+    assert await lab.played(recording) == list(range(50))
     assert failed.status is ArtifactStatus.FAILED
     assert failed.reason
     assert failed.reason.code == "no_media"
@@ -337,7 +363,7 @@ async def test_a_full_disk_ends_the_recording_and_nothing_else(lab: Lab, video: 
     assert ended.reason
     assert ended.reason.code == "storage_full"
     assert "node.recording_space" in ended.reason.message
-    assert await lab.played(recording, tmp_path) == list(range(50))
+    assert await lab.played(recording) == list(range(50))
     assert len(publisher.window.segments(publisher.window.closed[0].starts_at, publisher.clock)) == 3
 
 

@@ -326,6 +326,13 @@ class Recorder:
             if (recording.folder.place.tenant_id, recording.folder.place.dvr_hash) == (tenant_id, dvr_hash):
                 recording.end(EndCode.STOPPED, "somebody stopped it")
 
+    def is_recording(self, dvr_hash: ArtifactHash) -> bool:
+        """Whether more of it is taken from its stream."""
+        return any(
+            recording.folder.place.dvr_hash == dvr_hash and recording.ended_by is None
+            for recording in self._recordings.values()
+        )
+
     def window(self, tenant_id: TenantId, internal_name: str) -> LiveWindow:
         """For clips. NotFound where this node has nothing of the stream."""
         known = self._streams.get(internal_name)

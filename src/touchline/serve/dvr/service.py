@@ -7,6 +7,7 @@ looked at from time to time, so that it ends without its node, too.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,9 +58,22 @@ OVER = DvrAnswer(0, is_over=True)
 
 
 @dataclass(slots=True)
+class FollowUp:
+    """What came of a recording since its playlist was written."""
+
+    tenant_id: TenantId
+    added: int = 0
+    has_end: bool = False
+
+
+@dataclass(slots=True)
 class DvrService:
     context: TierContext
     _reached: str = field(default="")
+    _waiting: dict[ArtifactHash, FollowUp] = field(default_factory=dict["ArtifactHash", FollowUp])
+    _following: dict[ArtifactHash, asyncio.Task[None]] = field(
+        default_factory=dict["ArtifactHash", "asyncio.Task[None]"]
+    )
 
     @property
     def _silence(self) -> timedelta:
@@ -86,18 +100,39 @@ class DvrService:
             if report.end:
                 await store.end(report.dvr_hash, report.attempt, *report.end, now)
         SEGMENTS.inc(added)
-        await self._follow_up(report, added)
+        self._follow_up(report, added)
         return DvrAnswer(through, is_over=report.end is not None)
 
-    async def _follow_up(self, report: DvrReport, added: int) -> None:
-        """What the node need not wait for: the next report or pass does it otherwise."""
-        try:
-            if added:
-                await self._list(report.tenant_id, report.dvr_hash, added)
-            if report.end:
-                await self.settle(report.tenant_id, report.dvr_hash)
-        except TouchlineError as error:
-            logger.warning("a recording is listed later", extra={"dvr": report.dvr_hash, "reason": str(error)})
+    def _follow_up(self, report: DvrReport, added: int) -> None:
+        """What the line of the node must not wait for: the object store may be away."""
+        if not added and not report.end:
+            return
+        waiting = self._waiting.setdefault(report.dvr_hash, FollowUp(report.tenant_id))
+        waiting.added += added
+        waiting.has_end = waiting.has_end or report.end is not None
+        if report.dvr_hash not in self._following:
+            task = asyncio.create_task(self._follow(report.dvr_hash))
+            self._following[report.dvr_hash] = task
+            task.add_done_callback(lambda _: self._following.pop(report.dvr_hash, None))
+
+    async def _follow(self, dvr_hash: ArtifactHash) -> None:
+        """What fails here is done with the next report, or by a pass."""
+        while todo := self._waiting.pop(dvr_hash, None):
+            try:
+                if todo.added:
+                    await self._list(todo.tenant_id, dvr_hash, todo.added)
+                if todo.has_end:
+                    await self.settle(todo.tenant_id, dvr_hash)
+            except TouchlineError as error:
+                logger.warning("a recording is listed later", extra={"dvr": dvr_hash, "reason": str(error)})
+            except Exception:
+                logger.exception("a recording cannot be listed", extra={"dvr": dvr_hash})
+
+    async def close(self) -> None:
+        tasks = list(self._following.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _list(self, tenant_id: TenantId, dvr_hash: ArtifactHash, added: int) -> None:
         """For those who watch it from its beginning."""
