@@ -59,22 +59,19 @@ async def run_node(loaded: Loaded) -> None:
                 ObjectStore(wiring.objects_endpoint(loaded), loaded.settings.objects) as objects,
                 peers.connect(artifacts, secret, loaded.settings.rpc) as client,
                 _live_streams(loaded, client, settings.id, folder) as streams,
+                _recording(settings, objects, folder, streams) as (recorder, clips),  # before anybody publishes
                 _publish_listeners(loaded, streams) as publish,
             ):
                 name = NodeName(settings.id, base_url, __version__, settings.locality, _publish_urls(publish, base_url))
                 transfers = Transfers(folder, objects, settings, budget_bytes(settings, folder), clock)
                 inventory = FolderInventory(name.node_id, folder, InventoryTokens(secret), clock)
                 media = MediaApp(folder, MediaTokens(secret), clock, inventory, LiveMedia(streams))
-                recorder, clips = await _recording_parts(settings, objects, folder, streams)
                 line = NodeLine(name, client, folder, transfers, media, _reporter(streams), recorder, clips)
                 media.trouble = lambda: line.why_not_ready
                 server = _server(HostCheck(media, _names(settings, base_url), pages=True), settings)
                 on_stop_signal(server.stop)
                 keep_what_is_loaded()
-                try:
-                    await _until_stopped(server, listener, line)
-                finally:
-                    await recorder.close()
+                await _until_stopped(server, listener, line)
     finally:
         folder.close()
 
@@ -144,9 +141,10 @@ def _publish_urls(publish: Mapping[str, ListenAddress], base_url: str) -> tuple[
     return (*urls, *(f"srt://{host}:{address.port}" for name, address in publish.items() if name == "srt"))
 
 
-async def _recording_parts(
+@asynccontextmanager
+async def _recording(
     settings: NodeSettings, objects: ObjectStore, folder: CopyFolder, streams: LiveStreams
-) -> tuple[Recorder, LiveClips]:
+) -> AsyncGenerator[tuple[Recorder, LiveClips]]:
     """Recordings that were under way when the node ended go on at once."""
     space = RecorderSpace(int(settings.recording_space))
     silence, at_once = settings.recording_silence, settings.files_at_once
@@ -155,7 +153,10 @@ async def _recording_parts(
     await asyncio.to_thread(clips.open)
     await recorder.open()
     streams.listeners.append(recorder)
-    return recorder, clips
+    try:
+        yield recorder, clips
+    finally:
+        await recorder.close()
 
 
 async def _until_stopped(server: Server, listener: socket.socket, line: NodeLine) -> None:
