@@ -36,11 +36,10 @@ from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, Clock, NotFound, PlaybackId, TenantId, TouchlineError, Unavailable, video_id
 from touchline.media.model import POSTER_WIDTHS, smaller_poster
 from touchline.platform.events.log import EventSource
-from touchline.platform.objects.rules import join_key
 from touchline.platform.retry import retry_forever
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 from touchline.process.videos.queries import FrameName
-from touchline.serve.dvr.rules import RECORDED_FILE, folder_key
+from touchline.serve.dvr.rules import RECORDED_FILE, file_key
 from touchline.serve.playback import files
 from touchline.serve.playback.suspension import LONGEST_TRUST, TRUST_FOR, FindSuspended, SuspendedTenants
 from touchline.serve.playback.tokens import Grant, MediaTokens, refused
@@ -73,7 +72,7 @@ def recorded_file(name: str, artifact_hash: ArtifactHash) -> File | None:
     content_type = files.content_type_of(name)
     if content_type is None or not RECORDED_FILE.fullmatch(name):
         return None
-    return File(join_key(folder_key(artifact_hash), name), content_type, files.IMMUTABLE_CACHE)
+    return File(file_key(artifact_hash, name), content_type, files.IMMUTABLE_CACHE)
 
 
 @dataclass(frozen=True, slots=True)

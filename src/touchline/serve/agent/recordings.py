@@ -19,8 +19,8 @@ from pathlib import Path
 from uuid import UUID
 
 from touchline.kernel import ArtifactHash, InvalidInput, TenantId, parse_artifact_hash
-from touchline.platform.objects.rules import ObjectKey, join_key
-from touchline.serve.dvr.rules import Segment, folder_key, init_name, segment_name
+from touchline.platform.objects.rules import ObjectKey
+from touchline.serve.dvr.rules import Segment, file_key, init_name, segment_name
 
 RECORDINGS, PRIVATE = "recordings", 0o700
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -38,10 +38,10 @@ class RecordingPlace:
     attempt: UUID
 
     def segment_key(self, segment: Segment) -> ObjectKey:
-        return join_key(folder_key(self.dvr_hash), segment_name(self.attempt, segment.sequence))
+        return file_key(self.dvr_hash, segment_name(self.attempt, segment.sequence))
 
     def header_key(self, number: int) -> ObjectKey:
-        return join_key(folder_key(self.dvr_hash), init_name(self.attempt, number))
+        return file_key(self.dvr_hash, init_name(self.attempt, number))
 
 
 @dataclass(slots=True)

@@ -16,12 +16,11 @@ from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactType
 from touchline.contracts.registry import Clip, NewClip, Span, Stream
 from touchline.kernel import ArtifactHash, InvalidInput, Unavailable, epoch_ms, uuid7
-from touchline.platform.objects.rules import join_key
 from touchline.platform.postgres.database import Transaction
 from touchline.serve.artifacts import transitions
 from touchline.serve.artifacts.rules import ENDED_RECORDING, Artifact, JobRun, Reason, Report, is_news
 from touchline.serve.artifacts.store import ArtifactStore
-from touchline.serve.dvr.rules import Segment, covered, folder_key, init_name, overlapping, segment_name, wall_clock
+from touchline.serve.dvr.rules import Segment, covered, file_key, init_name, overlapping, segment_name, wall_clock
 from touchline.serve.dvr.store import DvrStore
 from touchline.serve.nodes.rules import Command, CommandKind, Result, is_usable
 from touchline.serve.nodes.store import CommandStore, NodeStore
@@ -175,13 +174,13 @@ async def _node(transaction: Transaction, wanted: str | None, *, must_be: bool) 
 
 async def _stored(transaction: Transaction, clip: Clip) -> list[dict[str, Any]]:
     wanted = Span(clip.start_ms - clip.padding_ms, clip.end_ms + clip.padding_ms)
-    all_of_it, folder = await DvrStore(transaction).segments(clip.source_hash), folder_key(clip.source_hash)
+    all_of_it = await DvrStore(transaction).segments(clip.source_hash)
     attempt, listed = None, list[dict[str, Any]]()
     for segment in overlapping(all_of_it, wanted):
         listed.append(
             {
-                "key": join_key(folder, segment_name(segment.attempt, segment.sequence)),
-                "init_key": join_key(folder, init_name(segment.attempt, segment.init)),
+                "key": file_key(clip.source_hash, segment_name(segment.attempt, segment.sequence)),
+                "init_key": file_key(clip.source_hash, init_name(segment.attempt, segment.init)),
                 "starts_at_us": round(segment.starts_at.timestamp() * 1_000_000),
                 "duration_us": segment.duration_us,
                 "follows_break": segment.follows_break or segment.attempt != attempt,

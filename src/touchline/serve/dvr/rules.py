@@ -178,13 +178,14 @@ def ended_recording(segments: Sequence[Segment], attempts: Sequence[Attempt]) ->
 # --- What lies where.
 
 
-def folder_key(dvr_hash: ArtifactHash) -> ObjectKey:
-    return join_key("videos", "dvr", str(video_id(dvr_hash)))
-
-
 def growing_manifest_key(dvr_hash: ArtifactHash) -> ObjectKey:
     """Of a recording that goes on."""
-    return join_key(folder_key(dvr_hash), "growing.m3u8")
+    return file_key(dvr_hash, "growing.m3u8")
+
+
+def file_key(dvr_hash: ArtifactHash, name: str) -> ObjectKey:
+    """Of a file by its name in the playlist."""
+    return join_key("videos", "dvr", str(video_id(dvr_hash)), *name.split("/"))
 
 
 RECORDED_FILE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/(?:\d{8}\.m4s|init-\d{1,9}\.mp4)", re.ASCII)

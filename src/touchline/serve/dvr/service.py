@@ -24,7 +24,7 @@ from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.context import TierContext
 from touchline.serve.nodes.rules import Command, CommandKind, NodeConnection, is_usable
 from touchline.serve.nodes.store import CommandStore, NodeStore
-from touchline.serve.recordings.rules import CONTENT_TYPE
+from touchline.serve.recordings.rules import CONTENT_TYPE, manifest_key
 from touchline.serve.recordings.store import RecordingStore
 from touchline.serve.streams.store import StreamStore
 
@@ -170,7 +170,7 @@ class DvrService:
                     return
                 segments = await DvrStore(transaction).segments(dvr_hash)
             await self._write(rules.growing_manifest_key(dvr_hash), segments, is_complete=True)
-            await self._write(f"{rules.folder_key(dvr_hash)}/index.m3u8", segments, is_complete=True)
+            await self._write(manifest_key(dvr_hash), segments, is_complete=True)
             if await self._end(tenant_id, dvr_hash, len(segments)):
                 return
 
