@@ -491,6 +491,7 @@ async def test_a_clip_of_a_finished_recording_is_cut_by_a_job(lab: Lab, video: S
     await lab.set_live(stream, is_live=False)
     await world.registry.stop_dvr(world.ours, recording.artifact_hash)
     await lab.ended(recording, ArtifactStatus.COMPLETED)
+    world.until(publisher.clock)
     wanted = span_of(publisher, 1.5, 12.5)
     request = of(NewClip(None, stream_id=stream.id, padding_ms=0), wanted)
     created = await world.registry.create_clip(world.ours, request)

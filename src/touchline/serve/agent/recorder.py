@@ -30,6 +30,7 @@ from .recordings import EPOCH, MICROSECOND, RecordingFolder, RecordingPlace, lef
 FIRST_DELAY, LONGEST_DELAY = timedelta(milliseconds=200), timedelta(seconds=5)
 SEGMENT_TYPE, HEADER_TYPE = "video/iso.segment", "video/mp4"
 STREAM_COMES_WITHIN_S = 10.0
+FUTURE = timedelta(days=1)
 RESTARTED = (EndCode.NODE_RESTARTED, "the node was restarted while it recorded")
 logger = logging.getLogger(__name__)
 
@@ -307,7 +308,8 @@ class Recorder:
         if place.attempt in self._recordings:
             return
         recording = self._recording(recording_folder(self.root, place), internal_name)
-        recording.add(window, window.segments(begins, self.clock.now()))  # and what closes from here on is heard
+        until = self.clock.now() + FUTURE  # by the clock of the publisher it may be later
+        recording.add(window, window.segments(begins, until))  # and what closes from here on is heard
         self._begin(recording)
 
     async def _expected(self, tenant_id: TenantId, internal_name: str) -> LiveWindow:
