@@ -65,6 +65,7 @@ from touchline.serve.playback.tokens import InventoryTokens, MediaTokens
 from touchline.serve.streams.store import SessionPlace, StreamStore
 
 from .conftest import RPC, SECRET, World
+from .test_lifecycle import transcoded
 
 SIZE = (320, 180)
 GIB = 1024**3
@@ -277,6 +278,12 @@ async def test_a_stream_is_recorded_watched_while_it_goes_on_and_processed_when_
     package = await make_hls(lab.node.sandbox, tmp_path / "original", tmp_path / "hls")
     assert package.source.duration_ms == pytest.approx(5000, abs=150)
     await until(lambda: not list((lab.node.folder / "recordings").glob("*")))
+    done = transcoded(recording)
+    await world.consume(done)
+    processed = await lab.artifact(recording)
+    assert (processed.status, processed.manifest_key) == (ArtifactStatus.COMPLETED, done.manifest_key)
+    endpoint = await world.artifacts.resolve_viewer_endpoint(recording.playback_id)
+    assert (endpoint.manifest_key, endpoint.poster_key) == (done.manifest_key, done.poster_key)
 
 
 async def nobody_else_reports(lab: Lab, recording: Recording) -> None:

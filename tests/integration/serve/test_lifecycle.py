@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.videos import VideoFailed, VideoProgressed, VideoRetried, VideoTranscoded
-from touchline.contracts.registry import Clip, Upload
+from touchline.contracts.registry import Clip, Recording, Upload
 from touchline.kernel import Conflict, NotFound
 from touchline.platform.periodic.runner import PeriodicRunner
 from touchline.platform.periodic.store import list_tasks
@@ -22,7 +22,7 @@ from .conftest import World
 JOB = uuid4()
 
 
-def transcoded(upload: Upload | Clip, attempt: int = 1) -> VideoTranscoded:
+def transcoded(upload: Upload | Clip | Recording, attempt: int = 1) -> VideoTranscoded:
     return VideoTranscoded(
         artifact_hash=upload.artifact_hash,
         job_id=JOB,
