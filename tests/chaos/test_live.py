@@ -43,7 +43,7 @@ from touchline.serve.dvr.rules import Segment
 from touchline.serve.dvr.store import DvrStore
 from touchline.serve.settings import ServeSettings
 
-SILENCE = timedelta(seconds=6)
+SILENCE = timedelta(minutes=1)  # a node needs some of it to start again
 PATIENCE_S = 180.0
 RATE = 25
 
