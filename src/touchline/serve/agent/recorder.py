@@ -31,6 +31,7 @@ FIRST_DELAY, LONGEST_DELAY = timedelta(milliseconds=200), timedelta(seconds=5)
 SEGMENT_TYPE, HEADER_TYPE = "video/iso.segment", "video/mp4"
 STREAM_COMES_WITHIN_S = 10.0
 FUTURE = timedelta(days=1)
+REMEMBERED = 1000  # recordings that were stopped
 RESTARTED = (EndCode.NODE_RESTARTED, "the node was restarted while it recorded")
 logger = logging.getLogger(__name__)
 
@@ -246,6 +247,7 @@ class Recorder:
         default_factory=dict[str, tuple[AuthorizedStream, LiveWindow]]
     )
     _next_stream: asyncio.Event = field(default_factory=asyncio.Event)
+    _stopped: dict[ArtifactHash, None] = field(default_factory=dict["ArtifactHash", None])
     _recordings: dict[UUID, Recording] = field(default_factory=dict["UUID", Recording])
 
     async def open(self) -> None:
@@ -311,6 +313,8 @@ class Recorder:
         until = self.clock.now() + FUTURE  # by the clock of the publisher it may be later
         recording.add(window, window.segments(begins, until))  # and what closes from here on is heard
         self._begin(recording)
+        if place.dvr_hash in self._stopped:
+            recording.end(EndCode.STOPPED, "somebody stopped it")
 
     async def _expected(self, tenant_id: TenantId, internal_name: str) -> LiveWindow:
         """The command may be faster than the first bytes of the publisher."""
@@ -323,7 +327,10 @@ class Recorder:
         return self.window(tenant_id, internal_name)
 
     def stop(self, tenant_id: TenantId, dvr_hash: ArtifactHash) -> None:
-        """What has closed by now is stored. Nothing to do where nothing is recorded."""
+        """What has closed by now is stored. A start that still waits for its stream ends as soon as it begins."""
+        self._stopped[dvr_hash] = None
+        while len(self._stopped) > REMEMBERED:
+            del self._stopped[next(iter(self._stopped))]
         for recording in self._recordings.values():
             if (recording.folder.place.tenant_id, recording.folder.place.dvr_hash) == (tenant_id, dvr_hash):
                 recording.end(EndCode.STOPPED, "somebody stopped it")
