@@ -13,6 +13,7 @@ from datetime import datetime
 
 from prometheus_client import Counter
 
+from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events import Event
 from touchline.contracts.events.artifacts import SystemActor
 from touchline.contracts.events.videos import (
