@@ -79,12 +79,12 @@ RESOLVE = (
 )
 WARM = "mutation ($hash: String!) { warmArtifact(artifactHash: $hash) { __typename ... on Problem { message } } }"
 OPEN_JOBS = "SELECT count(*) FROM process.jobs WHERE job_type = 'transcode' AND status <> 'done'"
-STORED = "SELECT tenant_id, user_id FROM serve.artifacts WHERE artifact_hash = %s"
+STORED = "SELECT tenant_id FROM serve.artifacts WHERE artifact_hash = %s"
 # As many more videos as somebody may ask for, each with its record, like the one that was uploaded.
 MORE = (
     """
     INSERT INTO serve.identities (tenant_id, artifact_hash, playback_id, internal_name, kind, user_id)
-    SELECT platform.current_tenant(), hash, left(hash, 16), hash, 'upload', %(user)s
+    SELECT platform.current_tenant(), hash, left(hash, 16), hash, 'upload', hash::uuid
       FROM unnest(%(hashes)s::text[]) AS h (hash)
     """,
     """
@@ -95,7 +95,7 @@ MORE = (
     """
     INSERT INTO serve.artifacts (tenant_id, artifact_hash, artifact_type, internal_name, user_id, status, original_key,
                                  content_type, size_bytes, synced, manifest_key, created_at, reported_at, retention_ms)
-    SELECT platform.current_tenant(), hash, 'upload', hash, %(user)s, 'ready', 'k', 'video/mp4', 1, true, 'm', now(),
+    SELECT platform.current_tenant(), hash, 'upload', hash, hash::uuid, 'ready', 'k', 'video/mp4', 1, true, 'm', now(),
            now(), 86400000
       FROM unnest(%(hashes)s::text[]) AS h (hash)
     """,
@@ -326,10 +326,9 @@ async def add_videos(there: Running, like: str, count: int) -> list[str]:
         async with database.system("bench: whose video it is") as transaction:
             row = await (await transaction.connection.execute(STORED, [like])).fetchone()
         assert row
-        tenant_id, user_id = row
-        async with database.transaction(TenantId(tenant_id)) as transaction:
+        async with database.transaction(TenantId(row[0])) as transaction:
             for statement in MORE:
-                await transaction.connection.execute(statement, {"hashes": hashes, "user": user_id})
+                await transaction.connection.execute(statement, {"hashes": hashes})
     return [each[:16] for each in hashes]
 
 
