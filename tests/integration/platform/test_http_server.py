@@ -19,13 +19,14 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 
 from tests.support.wait import LOOK_AGAIN_S
 from touchline.apps.runtime import Server
 from touchline.platform import http_server
-from touchline.platform.http_server import SENDFILE, HttpLimits, Receive, Scope, Send, is_this_machine
+from touchline.platform.http_server import SENDFILE, HttpLimits, is_this_machine
 
 SHORT = timedelta(milliseconds=200)
 LONG = timedelta(hours=1)
