@@ -326,9 +326,7 @@ class HttpConnection(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, partial(self._run_with_files, cycle, app))
 
-    async def _run_with_files(
-        self, cycle: RequestResponseCycle, app: App, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _run_with_files(self, cycle: RequestResponseCycle, app: App, scope: Any, receive: Any, send: Any) -> None:
         async def send_or_copy(message: Any) -> None:
             if message["type"] != SENDFILE:
                 await send(message)
