@@ -200,15 +200,10 @@ class Transfers:
     async def _has_all(self, copy: LocalCopy, stored: Sequence[StoredFile]) -> bool:
         """What differs is this copy's fault: the object store verified what it was given."""
         found = {file.name: file for file in stored}
-        waiting = deque(name for name in copy.files if name in found)
-
-        async def compare() -> None:
-            while waiting:
-                name = waiting.popleft()
-                if not await asyncio.to_thread(_is_same, self.folder.path_of(copy, name), found[name]):
-                    raise Conflict("the copy differs from the object store", why=name)
-
-        await gather_or_cancel(*(compare() for _ in range(self.settings.files_at_once)))
+        for name in copy.files:
+            path, file = self.folder.path_of(copy, name), found.get(name)
+            if file is not None and not await asyncio.to_thread(_is_same, path, file):
+                raise Conflict("the copy differs from the object store", why=name)
         return copy.files.keys() <= found.keys()
 
     async def _named(self, copy: LocalCopy, manifest_key: str, poster_key: str) -> None:
