@@ -23,10 +23,10 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from ipaddress import ip_address
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from touchline.kernel import Forbidden, TouchlineError, surface
 
@@ -119,6 +119,8 @@ MIN_CONNECTIONS = 20
 BACKLOG = 256
 SWEEP_EVERY_S = 1.0
 LOG_EVERY_S = 60.0
+SENDFILE = "http.response.zerocopysend"  # as in the ASGI specification; `file` is a file opened without a buffer
+SENDFILE_BYTES = 1024**2  # what a client must read in the time that it has
 OUT_OF_FILES = "socket.accept() out of system resource"  # asyncio's message
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -235,6 +237,7 @@ class HttpConnection(HttpToolsProtocol):
         self._body_bytes = 0
         self._stuck_since: float | None = None
         self._stuck_bytes = 0
+        self._sends_file = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -289,7 +292,7 @@ class HttpConnection(HttpToolsProtocol):
         self.transport.abort()
 
     def end_if_overdue(self, now: float) -> None:
-        if self.is_gone():
+        if self.is_gone() or self._sends_file:  # which has its own time, and meanwhile nothing else can be written
             return
         if self._is_head_late(now):
             self._end(TOO_LATE)
@@ -317,6 +320,52 @@ class HttpConnection(HttpToolsProtocol):
     def _end(self, answer: bytes) -> None:
         self.transport.write(answer)
         self.transport.close()
+
+    # --- Files, which the kernel sends from its cache: a third of the processor time of reading and writing them.
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        super()._start_asgi_task(cycle, partial(self._run_with_files, cycle, app))
+
+    async def _run_with_files(self, cycle: RequestResponseCycle, app: App, scope: Any, receive: Any, send: Any) -> None:
+        async def send_or_copy(message: Any) -> None:
+            if message["type"] != SENDFILE:
+                await send(message)
+                return
+            await self._send_file(cycle, message["file"], message["offset"], message["count"])
+            if not message.get("more_body", False):
+                await send({"type": "http.response.body", "body": b""})
+
+        if isinstance(asyncio.get_running_loop(), asyncio.SelectorEventLoop):  # others have no sendfile
+            scope["extensions"] = {**scope.get("extensions", {}), SENDFILE: {}}
+        await app(scope, receive, send_or_copy)
+
+    async def _send_file(self, cycle: RequestResponseCycle, file: BinaryIO, offset: int, count: int) -> None:
+        """A client that leaves or reads nothing ends its connection; that is no error of the application."""
+        if count > cycle.expected_content_length:
+            raise RuntimeError("the file is longer than the response")
+        stop = offset + count
+        while offset < stop and not cycle.disconnected:
+            try:
+                sent = await self._send_piece(file, offset, min(SENDFILE_BYTES, stop - offset))
+            except (ConnectionError, TimeoutError):
+                cycle.disconnected = True
+                self.transport.abort()
+                return
+            if not sent:
+                raise OSError("the file is shorter than it was")  # ends the connection: nobody takes a part for all
+            offset += sent
+            cycle.expected_content_length -= sent
+
+    async def _send_piece(self, file: BinaryIO, offset: int, count: int) -> int:
+        """Read and written where the kernel cannot; asyncio also says so when the client has left."""
+        if self.is_gone():
+            raise ConnectionResetError
+        self._sends_file = True
+        try:
+            async with asyncio.timeout(self._limiter.limits.send_timeout.total_seconds()):
+                return await asyncio.get_running_loop().sendfile(self.transport, file, offset, count)
+        finally:
+            self._sends_file = False
 
 
 class HttpServer(uvicorn.Server):

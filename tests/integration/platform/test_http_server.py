@@ -7,6 +7,7 @@ import logging
 import resource
 import socket
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -17,14 +18,15 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.asyncio.client import connect
 
 from tests.support.wait import LOOK_AGAIN_S
 from touchline.apps.runtime import Server
 from touchline.platform import http_server
-from touchline.platform.http_server import HttpLimits, is_this_machine
+from touchline.platform.http_server import SENDFILE, HttpLimits, is_this_machine
 
 SHORT = timedelta(milliseconds=200)
 LONG = timedelta(hours=1)
@@ -45,6 +47,20 @@ async def flood(request: Request) -> Response:
     return Response(b"x" * 50_000_000)
 
 
+CONTENT = bytes(range(251)) * 40_000  # ten megabytes, more than sockets hold
+
+
+async def send_file(scope: Scope, receive: Receive, send: Send) -> None:
+    """All of it but the first byte, in two pieces, by the kernel."""
+    head = [(b"content-length", b"%d" % (len(CONTENT) - 1))]
+    assert SENDFILE in scope["extensions"]
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(CONTENT[: int(scope["query_string"] or len(CONTENT))])
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": SENDFILE, "file": file, "offset": 1, "count": 999_999, "more_body": True})
+        await send({"type": SENDFILE, "file": file, "offset": 1_000_000, "count": len(CONTENT) - 1_000_000})
+
+
 async def echo(websocket: WebSocket) -> None:
     await websocket.accept()
     with suppress(WebSocketDisconnect):
@@ -53,7 +69,12 @@ async def echo(websocket: WebSocket) -> None:
 
 
 APP = Starlette(
-    routes=[Route("/", answer, methods=["GET", "POST"]), Route("/flood", flood), WebSocketRoute("/live", echo)]
+    routes=[
+        Route("/", answer, methods=["GET", "POST"]),
+        Route("/flood", flood),
+        Mount("/file", send_file),
+        WebSocketRoute("/live", echo),
+    ]
 )
 
 
@@ -169,15 +190,50 @@ async def test_a_body_that_comes_steadily_has_its_time() -> None:
         writer.close()
 
 
-async def test_who_does_not_read_is_dropped() -> None:
+@pytest.mark.parametrize("path", [b"/flood", b"/file/"])
+async def test_who_does_not_read_is_dropped(path: bytes) -> None:
     async with running(replace(PATIENT, send_timeout=SHORT)) as server:
         with socket.create_connection(("127.0.0.1", port_of(server))) as client:
-            client.sendall(b"GET /flood HTTP/1.1\r\nHost: here\r\n\r\n")
+            client.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: here\r\n\r\n")
             async with asyncio.timeout(TIMEOUT_S):
                 while not server.server_state.total_requests and not server.server_state.connections:
                     await asyncio.sleep(LOOK_AGAIN_S)
                 while server.server_state.connections:
                     await asyncio.sleep(LOOK_AGAIN_S)
+
+
+async def test_files_arrive_whole_one_after_the_other() -> None:
+    async with serving(PATIENT) as port:
+        reader, writer = await opened(port)
+        ask = b"GET /file/ HTTP/1.1\r\nHost: here\r\n"
+        writer.write(ask + b"\r\n" + ask + b"Connection: close\r\n\r\n")
+        answers = await rest(reader)
+        writer.close()
+    first, _, others = answers.partition(b"\r\n\r\n")
+    between, _, second = others[len(CONTENT) - 1 :].partition(b"\r\n\r\n")
+    assert (first[:15], between[:15]) == (b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK")
+    assert others[: len(CONTENT) - 1] == CONTENT[1:]
+    assert second == CONTENT[1:]
+
+
+async def test_a_file_that_became_shorter_ends_the_connection() -> None:
+    async with serving(PATIENT) as port:
+        reader, writer = await opened(port)
+        writer.write(b"GET /file/?5000000 HTTP/1.1\r\nHost: here\r\n\r\n")
+        _, _, content = (await rest(reader)).partition(b"\r\n\r\n")
+        assert len(content) < len(CONTENT) - 1
+        writer.close()
+
+
+async def test_a_viewer_who_leaves_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with running(PATIENT) as server:
+        with socket.create_connection(("127.0.0.1", port_of(server))) as client:
+            client.sendall(b"GET /file/ HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert await asyncio.to_thread(client.recv, 1)
+        async with asyncio.timeout(TIMEOUT_S):
+            while server.server_state.connections or server.server_state.tasks:
+                await asyncio.sleep(LOOK_AGAIN_S)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 async def test_a_head_without_end_is_refused() -> None:

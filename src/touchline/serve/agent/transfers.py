@@ -157,10 +157,9 @@ class Transfers:
 
     async def _fetch_file(self, file: StoredFile, incoming: Path) -> Path | None:
         """Where it lies for now; None when it is there already."""
-        if await asyncio.to_thread(_is_same, incoming / file.name, file):
+        if await asyncio.to_thread(_is_there, incoming / file.name, file):
             return None
         partial = incoming / f"{file.name}.part"
-        await asyncio.to_thread(partial.parent.mkdir, parents=True, exist_ok=True)
         await self._again(lambda: self._download(file, partial))
         return partial
 
@@ -171,9 +170,10 @@ class Transfers:
             async for chunk in self.objects.stream(file.key):
                 await asyncio.to_thread(_write, target, digest, chunk)
                 size += len(chunk)
-            await asyncio.to_thread(_sync, target)
-        finally:
-            await asyncio.to_thread(target.close)
+        except BaseException:
+            target.close()
+            raise
+        await asyncio.to_thread(_close_synced, target)
         if size != file.size_bytes or (_MD5.fullmatch(file.etag) and digest.hexdigest() != file.etag):
             raise Unavailable("a file from the object store is damaged", why=file.key)
 
@@ -302,6 +302,12 @@ async def _name_next(waiting: deque[tuple[StoredFile, asyncio.Task[Path | None]]
         await asyncio.to_thread(partial.rename, incoming / file.name)
 
 
+def _is_there(path: Path, file: StoredFile) -> bool:
+    """If it is not, its folder is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _is_same(path, file)
+
+
 def _is_same(path: Path, file: StoredFile) -> bool:
     """By size, and by checksum where the store tells one."""
     try:
@@ -321,9 +327,10 @@ def _write(target: BinaryIO, digest: Digest, chunk: bytes) -> None:
     digest.update(chunk)
 
 
-def _sync(target: BinaryIO) -> None:
-    target.flush()
-    os.fsync(target.fileno())
+def _close_synced(target: BinaryIO) -> None:
+    with target:
+        target.flush()
+        os.fsync(target.fileno())
 
 
 def _disk_error(error: OSError) -> Exception:
