@@ -64,6 +64,7 @@ CALLS: dict[Scope, dict[str, Asking]] = {
         "registry.listed_streams": lambda world, caller, _: world.registry.listed_streams(caller),
         "registry.recordings": lambda world, caller, one: world.registry.recordings(caller, [one]),
         "registry.listed_dvr_requests": lambda world, caller, _: world.registry.listed_dvr_requests(caller),
+        "registry.publish_urls": lambda world, caller, _: world.registry.publish_urls(caller),
         "registry.tenant_settings": lambda world, caller, _: world.registry.tenant_settings(caller),
         "artifacts.list_parts": lambda world, caller, one: world.artifacts.list_parts(caller, one),
         "playback.share_links": lambda world, caller, one: world.playback.share_links(caller, one),
@@ -123,7 +124,13 @@ OF_A_STREAM = {
     "registry.listed_dvr_requests",
 }
 NO_HASH = OF_A_STREAM | {
-    *("registry.listed", "registry.create_upload", "registry.tenant_settings", "registry.update_tenant_settings")
+    *(
+        "registry.listed",
+        "registry.publish_urls",
+        "registry.create_upload",
+        "registry.tenant_settings",
+        "registry.update_tenant_settings",
+    )
 }
 EVERY = [(name, scope) for scope, calls in CALLS.items() for name in calls]
 

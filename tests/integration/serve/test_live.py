@@ -21,6 +21,7 @@ from tests.support.nodes import Answer, NodeLab, NodeProcess, node_lab
 from touchline.contracts.registry import NewStream, Stream, StreamChange, StreamWithKey
 from touchline.kernel import Conflict, PlaybackId, SystemClock
 from touchline.platform.endpoints import ObjectsEndpoint
+from touchline.platform.rpc import client as peers
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.settings import RpcSettings
 from touchline.serve.composition import add_services
@@ -84,6 +85,7 @@ class LiveSite:
     async def artifacts_role(self) -> AsyncGenerator[None]:
         settings = RpcSettings(port=self.port, stop_grace=timedelta(0), deadline=timedelta(minutes=1))
         async with RpcServer(SECRET, settings) as server:
+            server.add(peers.SERVICE, peers.ProcessServicer(["artifacts"]))
             add_services(server, self.world.parts)
             await server.start()
             yield

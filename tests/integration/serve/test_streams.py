@@ -189,7 +189,9 @@ async def test_what_cannot_be_a_stream_names_its_field(world: World, change: dic
 
 async def test_a_streams_public_ids_are_none_of_an_artifact(world: World) -> None:
     stream = (await world.registry.create_stream(world.ours, new())).stream
-    for caller in (None, world.ours):
+    found = await world.registry.resolve_playback_id(stream.playback_id, world.ours)
+    assert (found.artifact_type, found.artifact_hash) == (None, stream.id.hex)
+    for caller in (None, world.theirs):
         with pytest.raises(NotFound):
             await world.registry.resolve_playback_id(stream.playback_id, caller)
     with pytest.raises(NotFound):
