@@ -33,6 +33,7 @@ IDS = {
     "PageInput.before": "list_cursor",
     "live_vod_lifecycle.after": "live_cursor",
     "live_clip_lifecycle.after": "live_cursor",
+    "live_streams.after": "live_cursor",
     "live_dvr_lifecycle.after": "live_cursor",
     "live_storage_events.after": "live_cursor",
     "live_jobs.after": "live_cursor",

@@ -21,6 +21,7 @@ from tests.support.measure import Measuring
 from tests.support.postgres import PostgresServer
 from tests.support.sessions import NOON, trace
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType
+from touchline.contracts.events.streams import StreamEnded
 from touchline.contracts.events.videos import JobChanged
 from touchline.contracts.events.watch import GoalVideoDropped
 from touchline.contracts.registry import NewClip, NewRecording, NewStream, Upload
@@ -256,9 +257,12 @@ def _stirring(site: Site, ada: Person, eve: Person) -> Callable[[], Awaitable[st
             fixture_id=1,
             why="annulled",
         )
+        problem = MARK if person is eve else ""
+        stream = StreamEnded(stream_id=uuid4(), session_id=uuid4(), node_id="node", reason="refused", problem=problem)
         async with site.world.database.transaction(person.principal) as transaction:
             transaction.announce(job)
             transaction.announce(football)
+            transaction.announce(stream)
             transaction.announce(event)
         return event.artifact_hash
 

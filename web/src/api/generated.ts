@@ -39,6 +39,13 @@ export type CreateShareLinkInput = {
   readonly expiresAt?: string | null | undefined;
 };
 
+export type CreateStreamInput = {
+  readonly idempotencyKey: string;
+  readonly title: string;
+  readonly description?: string | null | undefined;
+  readonly record?: boolean;
+};
+
 export type CreateVodUploadInput = {
   readonly idempotencyKey: string;
   readonly fileName: string;
@@ -171,6 +178,16 @@ export type StoredFilter = {
   readonly artifactHash?: string | null | undefined;
 };
 
+/** Fields that are left out change nothing. */
+export type UpdateStreamInput = {
+  readonly streamId: string;
+  readonly title?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly record?: boolean | null | undefined;
+  /** Whether its key is refused. */
+  readonly suspended?: boolean | null | undefined;
+};
+
 export type VideoFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly titleRevision: number, readonly fileName: string, readonly createdAt: string, readonly expiresAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly width: number | null, readonly height: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean };
 
 export type VideosQueryVariables = Exact<{
@@ -215,6 +232,7 @@ export type ArtifactQuery = { readonly artifact:
 export type ClipFieldsFragment = { readonly artifactHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly status: string | null, readonly progressPercent: number | null, readonly durationMs: number | null, readonly posterUrl: string | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly revision: number, readonly lifecycleKnown: boolean, readonly source: { readonly title: string, readonly playbackId: string } | null };
 
 export type ClipsQueryVariables = Exact<{
+  streamId?: string | null | undefined;
   first: number;
 }>;
 
@@ -682,6 +700,127 @@ export type LiveStorageSubscriptionVariables = Exact<{
 
 export type LiveStorageSubscription = { readonly liveStorageEvents: { readonly cursor: string, readonly artifactHash: string, readonly type: string, readonly stage: string | null } };
 
+export type StreamFieldsFragment = { readonly streamId: string, readonly playbackId: string, readonly title: string, readonly record: boolean, readonly state: string, readonly liveSince: string | null, readonly interruptedAt: string | null, readonly suspendedAt: string | null, readonly createdAt: string, readonly posterUrl: string | null, readonly problem: string | null, readonly revision: number, readonly health: { readonly bitsPerSecond: number, readonly framesPerSecond: number, readonly droppedFrames: number, readonly keyframeGapMs: number, readonly behindMs: number, readonly width: number, readonly height: number } | null };
+
+export type RecordingFieldsFragment = { readonly dvrHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly endedAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean };
+
+export type StreamsQueryVariables = Exact<{
+  first: number;
+}>;
+
+
+export type StreamsQuery = { readonly streamsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly streamId: string, readonly playbackId: string, readonly title: string, readonly record: boolean, readonly state: string, readonly liveSince: string | null, readonly interruptedAt: string | null, readonly suspendedAt: string | null, readonly createdAt: string, readonly posterUrl: string | null, readonly problem: string | null, readonly revision: number, readonly health: { readonly bitsPerSecond: number, readonly framesPerSecond: number, readonly droppedFrames: number, readonly keyframeGapMs: number, readonly behindMs: number, readonly width: number, readonly height: number } | null } }> } };
+
+export type StreamQueryVariables = Exact<{
+  streamId: string;
+  recordings: number;
+}>;
+
+
+export type StreamQuery = { readonly stream: { readonly streamId: string, readonly playbackId: string, readonly title: string, readonly record: boolean, readonly state: string, readonly liveSince: string | null, readonly interruptedAt: string | null, readonly suspendedAt: string | null, readonly createdAt: string, readonly posterUrl: string | null, readonly problem: string | null, readonly revision: number, readonly health: { readonly bitsPerSecond: number, readonly framesPerSecond: number, readonly droppedFrames: number, readonly keyframeGapMs: number, readonly behindMs: number, readonly width: number, readonly height: number } | null } | null, readonly dvrRecordingsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly dvrHash: string, readonly playbackId: string, readonly title: string, readonly createdAt: string, readonly endedAt: string | null, readonly status: string | null, readonly progressPercent: number | null, readonly sizeBytes: number | null, readonly durationMs: number | null, readonly errorCode: string | null, readonly errorMessage: string | null, readonly lifecycleKnown: boolean } }> } };
+
+export type PublishUrlsQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type PublishUrlsQuery = { readonly publishUrls: ReadonlyArray<string> };
+
+export type CreateStreamMutationVariables = Exact<{
+  input: CreateStreamInput;
+}>;
+
+
+export type CreateStreamMutation = { readonly createStream:
+    | { readonly __typename: 'StreamWithKey', readonly streamKey: string | null, readonly stream: { readonly streamId: string, readonly playbackId: string, readonly title: string, readonly record: boolean, readonly state: string, readonly liveSince: string | null, readonly interruptedAt: string | null, readonly suspendedAt: string | null, readonly createdAt: string, readonly posterUrl: string | null, readonly problem: string | null, readonly revision: number, readonly health: { readonly bitsPerSecond: number, readonly framesPerSecond: number, readonly droppedFrames: number, readonly keyframeGapMs: number, readonly behindMs: number, readonly width: number, readonly height: number } | null } }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type UpdateStreamMutationVariables = Exact<{
+  input: UpdateStreamInput;
+}>;
+
+
+export type UpdateStreamMutation = { readonly updateStream:
+    | { readonly __typename: 'Stream' }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type RotateStreamKeyMutationVariables = Exact<{
+  streamId: string;
+}>;
+
+
+export type RotateStreamKeyMutation = { readonly rotateStreamKey:
+    | { readonly __typename: 'StreamWithKey', readonly streamKey: string | null, readonly stream: { readonly streamId: string, readonly playbackId: string, readonly title: string, readonly record: boolean, readonly state: string, readonly liveSince: string | null, readonly interruptedAt: string | null, readonly suspendedAt: string | null, readonly createdAt: string, readonly posterUrl: string | null, readonly problem: string | null, readonly revision: number, readonly health: { readonly bitsPerSecond: number, readonly framesPerSecond: number, readonly droppedFrames: number, readonly keyframeGapMs: number, readonly behindMs: number, readonly width: number, readonly height: number } | null } }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type DeleteStreamMutationVariables = Exact<{
+  streamId: string;
+}>;
+
+
+export type DeleteStreamMutation = { readonly deleteStream:
+    | { readonly __typename: 'DeletedStream' }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type StartRecordingMutationVariables = Exact<{
+  streamId: string;
+}>;
+
+
+export type StartRecordingMutation = { readonly startDvr:
+    | { readonly __typename: 'DvrRecording' }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type StopRecordingMutationVariables = Exact<{
+  dvrHash: string;
+}>;
+
+
+export type StopRecordingMutation = { readonly stopDvr:
+    | { readonly __typename: 'DvrRecording' }
+    | { readonly __typename: 'ValidationError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'NotFoundError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'AuthError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'ConflictError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'RateLimitError', readonly code: string, readonly message: string, readonly hint: string }
+    | { readonly __typename: 'UnavailableError', readonly code: string, readonly message: string, readonly hint: string }
+   };
+
+export type LiveStreamsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveStreamsSubscription = { readonly liveStreams: { readonly cursor: string, readonly streamId: string, readonly what: string, readonly problem: string | null, readonly revision: number } };
+
+export type LiveRecordingsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveRecordingsSubscription = { readonly liveDvrLifecycle: { readonly cursor: string, readonly dvrHash: string, readonly stage: string, readonly revision: number } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -1058,6 +1197,47 @@ export const StoredFieldsFragmentDoc = new TypedDocumentString(`
   missingSince
 }
     `, {"fragmentName":"StoredFields"}) as unknown as TypedDocumentString<StoredFieldsFragment, unknown>;
+export const StreamFieldsFragmentDoc = new TypedDocumentString(`
+    fragment StreamFields on Stream {
+  streamId
+  playbackId
+  title
+  record
+  state
+  liveSince
+  interruptedAt
+  suspendedAt
+  createdAt
+  posterUrl
+  problem
+  revision
+  health {
+    bitsPerSecond
+    framesPerSecond
+    droppedFrames
+    keyframeGapMs
+    behindMs
+    width
+    height
+  }
+}
+    `, {"fragmentName":"StreamFields"}) as unknown as TypedDocumentString<StreamFieldsFragment, unknown>;
+export const RecordingFieldsFragmentDoc = new TypedDocumentString(`
+    fragment RecordingFields on DvrRecording {
+  dvrHash
+  playbackId
+  title
+  createdAt
+  endedAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  errorCode
+  errorMessage
+  lifecycleKnown
+}
+    `, {"fragmentName":"RecordingFields"}) as unknown as TypedDocumentString<RecordingFieldsFragment, unknown>;
 export const VideosDocument = new TypedDocumentString(`
     query Videos($page: PageInput!) {
   vodsConnection(page: $page) {
@@ -1167,8 +1347,8 @@ export const ArtifactDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<ArtifactQuery, ArtifactQueryVariables>;
 export const ClipsDocument = new TypedDocumentString(`
-    query Clips($first: Int!) {
-  clipsConnection(page: {first: $first}) {
+    query Clips($streamId: ID, $first: Int!) {
+  clipsConnection(streamId: $streamId, page: {first: $first}) {
     edges {
       node {
         ...ClipFields
@@ -2613,3 +2793,242 @@ export const LiveStorageDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<LiveStorageSubscription, LiveStorageSubscriptionVariables>;
+export const StreamsDocument = new TypedDocumentString(`
+    query Streams($first: Int!) {
+  streamsConnection(page: {first: $first}) {
+    edges {
+      node {
+        ...StreamFields
+      }
+    }
+    totalCount
+  }
+}
+    fragment StreamFields on Stream {
+  streamId
+  playbackId
+  title
+  record
+  state
+  liveSince
+  interruptedAt
+  suspendedAt
+  createdAt
+  posterUrl
+  problem
+  revision
+  health {
+    bitsPerSecond
+    framesPerSecond
+    droppedFrames
+    keyframeGapMs
+    behindMs
+    width
+    height
+  }
+}`) as unknown as TypedDocumentString<StreamsQuery, StreamsQueryVariables>;
+export const StreamDocument = new TypedDocumentString(`
+    query Stream($streamId: ID!, $recordings: Int!) {
+  stream(streamId: $streamId) {
+    ...StreamFields
+  }
+  dvrRecordingsConnection(streamId: $streamId, page: {first: $recordings}) {
+    edges {
+      node {
+        ...RecordingFields
+      }
+    }
+    totalCount
+  }
+}
+    fragment StreamFields on Stream {
+  streamId
+  playbackId
+  title
+  record
+  state
+  liveSince
+  interruptedAt
+  suspendedAt
+  createdAt
+  posterUrl
+  problem
+  revision
+  health {
+    bitsPerSecond
+    framesPerSecond
+    droppedFrames
+    keyframeGapMs
+    behindMs
+    width
+    height
+  }
+}
+fragment RecordingFields on DvrRecording {
+  dvrHash
+  playbackId
+  title
+  createdAt
+  endedAt
+  status
+  progressPercent
+  sizeBytes
+  durationMs
+  errorCode
+  errorMessage
+  lifecycleKnown
+}`) as unknown as TypedDocumentString<StreamQuery, StreamQueryVariables>;
+export const PublishUrlsDocument = new TypedDocumentString(`
+    query PublishUrls {
+  publishUrls
+}
+    `) as unknown as TypedDocumentString<PublishUrlsQuery, PublishUrlsQueryVariables>;
+export const CreateStreamDocument = new TypedDocumentString(`
+    mutation CreateStream($input: CreateStreamInput!) {
+  createStream(input: $input) {
+    __typename
+    ... on StreamWithKey {
+      streamKey
+      stream {
+        ...StreamFields
+      }
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    fragment StreamFields on Stream {
+  streamId
+  playbackId
+  title
+  record
+  state
+  liveSince
+  interruptedAt
+  suspendedAt
+  createdAt
+  posterUrl
+  problem
+  revision
+  health {
+    bitsPerSecond
+    framesPerSecond
+    droppedFrames
+    keyframeGapMs
+    behindMs
+    width
+    height
+  }
+}`) as unknown as TypedDocumentString<CreateStreamMutation, CreateStreamMutationVariables>;
+export const UpdateStreamDocument = new TypedDocumentString(`
+    mutation UpdateStream($input: UpdateStreamInput!) {
+  updateStream(input: $input) {
+    __typename
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateStreamMutation, UpdateStreamMutationVariables>;
+export const RotateStreamKeyDocument = new TypedDocumentString(`
+    mutation RotateStreamKey($streamId: ID!) {
+  rotateStreamKey(streamId: $streamId) {
+    __typename
+    ... on StreamWithKey {
+      streamKey
+      stream {
+        ...StreamFields
+      }
+    }
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    fragment StreamFields on Stream {
+  streamId
+  playbackId
+  title
+  record
+  state
+  liveSince
+  interruptedAt
+  suspendedAt
+  createdAt
+  posterUrl
+  problem
+  revision
+  health {
+    bitsPerSecond
+    framesPerSecond
+    droppedFrames
+    keyframeGapMs
+    behindMs
+    width
+    height
+  }
+}`) as unknown as TypedDocumentString<RotateStreamKeyMutation, RotateStreamKeyMutationVariables>;
+export const DeleteStreamDocument = new TypedDocumentString(`
+    mutation DeleteStream($streamId: ID!) {
+  deleteStream(streamId: $streamId) {
+    __typename
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteStreamMutation, DeleteStreamMutationVariables>;
+export const StartRecordingDocument = new TypedDocumentString(`
+    mutation StartRecording($streamId: ID!) {
+  startDvr(input: {streamId: $streamId}) {
+    __typename
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<StartRecordingMutation, StartRecordingMutationVariables>;
+export const StopRecordingDocument = new TypedDocumentString(`
+    mutation StopRecording($dvrHash: String!) {
+  stopDvr(dvrHash: $dvrHash) {
+    __typename
+    ... on Problem {
+      code
+      message
+      hint
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<StopRecordingMutation, StopRecordingMutationVariables>;
+export const LiveStreamsDocument = new TypedDocumentString(`
+    subscription LiveStreams($after: String) {
+  liveStreams(after: $after) {
+    cursor
+    streamId
+    what
+    problem
+    revision
+  }
+}
+    `) as unknown as TypedDocumentString<LiveStreamsSubscription, LiveStreamsSubscriptionVariables>;
+export const LiveRecordingsDocument = new TypedDocumentString(`
+    subscription LiveRecordings($after: String) {
+  liveDvrLifecycle(after: $after) {
+    cursor
+    dvrHash
+    stage
+    revision
+  }
+}
+    `) as unknown as TypedDocumentString<LiveRecordingsSubscription, LiveRecordingsSubscriptionVariables>;

@@ -15,6 +15,8 @@ import { SessionsPage } from "../sessions/SessionsPage";
 import type { Identity } from "../session/model";
 import type { Session } from "../session/session";
 import { SignInPage } from "../session/SignInPage";
+import { LivePage } from "../streams/LivePage";
+import { StreamPage } from "../streams/StreamPage";
 import { StoragePage } from "../storage/StoragePage";
 import { StoredPage } from "../storage/StoredPage";
 import styles from "./App.module.css";
@@ -95,6 +97,8 @@ const PAGES: { readonly [Name in Route["page"]]: (route: Extract<Route, { page: 
   session: ({ sessionId }) => <SessionPage key={sessionId} sessionId={sessionId} />,
   storage: ({ query }) => <StoragePage query={query} />,
   stored: ({ artifactHash }) => <StoredPage key={artifactHash} artifactHash={artifactHash} />,
+  live: () => <LivePage />,
+  stream: ({ streamId }) => <StreamPage key={streamId} streamId={streamId} />,
   "sign-in": () => null, // on the way to where they wanted to go
   unknown: () => <UnknownPage />,
 };

@@ -4,7 +4,7 @@ import { focusOf } from "../player/shortcuts";
 import { Link } from "./Link";
 import styles from "./Navigation.module.css";
 import { navigate, route } from "./router";
-import { MATCHES_PATH, SEARCH_PATH, SESSIONS_PATH, STORAGE_PATH, type Route } from "./routes";
+import { LIVE_PATH, MATCHES_PATH, SEARCH_PATH, SESSIONS_PATH, STORAGE_PATH, type Route } from "./routes";
 
 interface Way {
   readonly to: string;
@@ -16,6 +16,7 @@ interface Way {
 const WAYS: readonly Way[] = [
   { to: "/", name: "Library", icon: "film", pages: ["library", "watch"] },
   { to: MATCHES_PATH, name: "Matches", icon: "ball", pages: ["matches"] },
+  { to: LIVE_PATH, name: "Live", icon: "broadcast", pages: ["live", "stream"] },
   { to: SEARCH_PATH, name: "Search", icon: "search", pages: ["search"] },
   { to: "/jobs", name: "Jobs", icon: "list", pages: ["jobs", "job"] },
   { to: SESSIONS_PATH, name: "Sessions", icon: "chart", pages: ["sessions", "session"] },

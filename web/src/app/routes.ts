@@ -11,17 +11,21 @@ export type Route =
   | { readonly page: "session"; readonly sessionId: string }
   | { readonly page: "storage"; readonly query: string }
   | { readonly page: "stored"; readonly artifactHash: string }
+  | { readonly page: "live" }
+  | { readonly page: "stream"; readonly streamId: string }
   | { readonly page: "sign-in" }
   | { readonly page: "unknown" };
 
 /** As the database has them; matched without case. */
 const PLAYBACK_ID = /^\/watch\/([a-z0-9]{16})$/i;
 const JOB_ID = /^\/jobs\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const STREAM_ID = /^\/live\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const SESSION_ID = /^\/sessions\/([^/]+)$/;
 const STORED = /^\/storage\/([0-9a-f]{32})$/;
 export const MATCHES_PATH = "/matches";
 export const SEARCH_PATH = "/search";
 export const SESSIONS_PATH = "/sessions";
+export const LIVE_PATH = "/live";
 export const STORAGE_PATH = "/storage";
 
 export function routeOf(address: string): Route {
@@ -35,6 +39,8 @@ export function routeOf(address: string): Route {
       return { page: "matches", query };
     case SEARCH_PATH:
       return { page: "search", query };
+    case LIVE_PATH:
+      return { page: "live" };
     case "/jobs":
       return { page: "jobs", query };
     case SESSIONS_PATH:
@@ -51,6 +57,8 @@ function thing(path: string, query: string): Route {
   if (playbackId !== undefined) return { page: "watch", playbackId: playbackId.toLowerCase(), startMs: startOf(query) };
   const jobId = JOB_ID.exec(path)?.[1];
   if (jobId !== undefined) return { page: "job", jobId };
+  const streamId = STREAM_ID.exec(path)?.[1];
+  if (streamId !== undefined) return { page: "stream", streamId };
   const artifactHash = STORED.exec(path)?.[1];
   if (artifactHash !== undefined) return { page: "stored", artifactHash };
   const sessionId = decoded(SESSION_ID.exec(path)?.[1] ?? "");
@@ -79,6 +87,10 @@ export function watchPath(playbackId: string, startMs = 0): string {
 
 export function jobPath(jobId: string): string {
   return `/jobs/${jobId}`;
+}
+
+export function streamPath(streamId: string): string {
+  return `${LIVE_PATH}/${streamId}`;
 }
 
 export function storedPath(artifactHash: string): string {

@@ -17,11 +17,15 @@ import {
   CLIPS,
   JOBS,
   MATCHES,
+  RECORDINGS,
   STORAGE,
+  STREAMS,
   type ClipEvent,
   type JobEvent,
   type MatchEvent,
+  type RecordingEvent,
   type StorageEvent,
+  type StreamEvent,
 } from "../live/socket";
 import { mayChange, type Identity } from "../session/model";
 import type { Session } from "../session/session";
@@ -46,6 +50,8 @@ export interface Workspace {
   readonly jobFeed: Feed<JobEvent>;
   readonly matchFeed: Feed<MatchEvent>;
   readonly storageFeed: Feed<StorageEvent>;
+  readonly streamFeed: Feed<StreamEvent>;
+  readonly recordingFeed: Feed<RecordingEvent>;
   readonly end: () => void;
 }
 
@@ -63,6 +69,8 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
   const jobFeed = createFeed(session, life.signal, JOBS);
   const matchFeed = createFeed(session, life.signal, MATCHES);
   const storageFeed = createFeed(session, life.signal, STORAGE);
+  const streamFeed = createFeed(session, life.signal, STREAMS);
+  const recordingFeed = createFeed(session, life.signal, RECORDINGS);
   const search = createSearch(request);
   const clipping = createClipping({ request, feed: clipFeed, tell, tellProblem, ...pace });
   const download = createDownload(session);
@@ -78,6 +86,8 @@ export function createWorkspace(session: Session, identity: Identity): Workspace
     jobFeed,
     matchFeed,
     storageFeed,
+    streamFeed,
+    recordingFeed,
   };
   return { ...parts, identity, mayChange: mayChange(identity), end: () => life.abort() };
 }

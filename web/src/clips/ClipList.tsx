@@ -21,10 +21,19 @@ import styles from "./ClipList.module.css";
 import { createClips } from "./clips";
 import type { Clip } from "./rules";
 
+interface ClipListProps {
+  /** Only those of one stream. */
+  readonly streamId?: string | null;
+}
+
 /** The newest clips below the videos; nothing at all where nobody has made one. */
-export function ClipList() {
+export function ClipList({ streamId = null }: ClipListProps) {
   const { clipFeed, mayChange } = useWorkspace();
-  const clips = useSource(clipFeed, (request, ends) => createClips({ request, wait, random: Math.random, ends }), []);
+  const clips = useSource(
+    clipFeed,
+    (request, ends) => createClips({ request, streamId, wait, random: Math.random, ends }),
+    [streamId],
+  );
   const { page } = clips;
   const doomed = useSignal<Clip | null>(null);
   if (page.value.clips.length === 0) return null;
@@ -120,7 +129,7 @@ function DeleteClip({ clip, remove, onClose }: DeleteClipProps) {
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      Its link stops working for everyone. The video that it was cut from is kept.
+      Its link stops working for everyone. What it was cut from is kept.
     </ConfirmDialog>
   );
 }

@@ -33,6 +33,8 @@ export interface Clips extends Listener<ClipEvent> {
 
 export interface ClipParts {
   readonly request: Request;
+  /** Null: of everything. */
+  readonly streamId: string | null;
   readonly wait: Wait;
   readonly random: () => number;
   readonly ends: AbortSignal;
@@ -43,13 +45,13 @@ const BACKOFF = { firstMs: 1000, mostMs: 15_000 };
 /** What comes with these is not in the event: a title, a poster. */
 const STAGES_TO_READ = new Set(["ready", "deleted"]);
 
-export function createClips({ request, wait, random, ends }: ClipParts): Clips {
+export function createClips({ request, streamId, wait, random, ends }: ClipParts): Clips {
   const page = signal<ClipPage>(NO_CLIPS);
   let attempts = 0;
   let isWaiting = false;
 
   async function read(): Promise<void> {
-    const found = await readClips(request).catch(() => null);
+    const found = await readClips(request, streamId).catch(() => null);
     if (found !== null) page.value = mergePage(page.peek(), found);
     if (found?.clips.some((clip) => isBeingMade(clip) || isBehind(page.peek(), clip)) === false) attempts = 0;
     else readLater();
@@ -87,8 +89,8 @@ export function createClips({ request, wait, random, ends }: ClipParts): Clips {
   };
 }
 
-async function readClips(request: Request): Promise<ClipPage> {
-  const { edges, totalCount } = (await request(ClipsDocument, { first: MOST_SHOWN })).clipsConnection;
+async function readClips(request: Request, streamId: string | null): Promise<ClipPage> {
+  const { edges, totalCount } = (await request(ClipsDocument, { streamId, first: MOST_SHOWN })).clipsConnection;
   return { clips: edges.map(({ node }) => node), totalCount };
 }
 

@@ -6,12 +6,16 @@ import {
   LiveJobsDocument,
   LiveLifecycleDocument,
   LiveMatchesDocument,
+  LiveRecordingsDocument,
   LiveStorageDocument,
+  LiveStreamsDocument,
   type LiveClipsSubscription,
   type LiveJobsSubscription,
   type LiveLifecycleSubscription,
   type LiveMatchesSubscription,
+  type LiveRecordingsSubscription,
   type LiveStorageSubscription,
+  type LiveStreamsSubscription,
   type TypedDocumentString,
 } from "../api/generated";
 import type { Ending, StreamHandlers } from "./follow";
@@ -20,6 +24,8 @@ export type LifecycleEvent = LiveLifecycleSubscription["liveVodLifecycle"];
 export type ClipEvent = LiveClipsSubscription["liveClipLifecycle"];
 export type JobEvent = LiveJobsSubscription["liveJobs"];
 export type MatchEvent = LiveMatchesSubscription["liveMatches"];
+export type RecordingEvent = LiveRecordingsSubscription["liveDvrLifecycle"];
+export type StreamEvent = LiveStreamsSubscription["liveStreams"];
 export type StorageEvent = LiveStorageSubscription["liveStorageEvents"];
 
 const PING_EVERY_MS = 15_000;
@@ -45,6 +51,8 @@ export const LIFECYCLE = streamOf(LiveLifecycleDocument, (data) => data.liveVodL
 export const CLIPS = streamOf(LiveClipsDocument, (data) => data.liveClipLifecycle);
 export const JOBS = streamOf(LiveJobsDocument, (data) => data.liveJobs);
 export const MATCHES = streamOf(LiveMatchesDocument, (data) => data.liveMatches);
+export const RECORDINGS = streamOf(LiveRecordingsDocument, (data) => data.liveDvrLifecycle);
+export const STREAMS = streamOf(LiveStreamsDocument, (data) => data.liveStreams);
 export const STORAGE = streamOf(LiveStorageDocument, (data) => data.liveStorageEvents);
 
 function streamOf<Result extends Record<string, unknown>, Variables, Event>(

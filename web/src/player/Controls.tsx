@@ -1,7 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { classes } from "../design/classes";
 import { Icon, type IconName } from "../design/Icon";
 import { formatDuration, speakDuration } from "../kernel/format";
+import { behindLive, behindSpoken, behindWords, edgeOf, isAtEdge } from "./edge";
+import type { LiveWindow } from "./media";
 import styles from "./Controls.module.css";
 import type { Machine } from "./Player";
 
@@ -14,10 +17,15 @@ interface ControlsProps {
 export function Controls({ machine, expectedSeconds }: ControlsProps) {
   const { media, remote } = machine;
   const isFull = useFullscreen();
+  const window = media.window.value;
   const isSilent = media.muted.value || media.volume.value === 0;
   return (
     <div class={styles.controls}>
-      <SeekBar machine={machine} expectedSeconds={expectedSeconds} />
+      {window === null ? (
+        <SeekBar machine={machine} expectedSeconds={expectedSeconds} />
+      ) : (
+        <LiveSeekBar machine={machine} window={window} />
+      )}
       <div class={styles.bar}>
         <Control
           icon={media.paused.value ? "play" : "pause"}
@@ -30,7 +38,11 @@ export function Controls({ machine, expectedSeconds }: ControlsProps) {
           onPress={remote.toggleMuted}
         />
         <VolumeBar machine={machine} />
-        <Time machine={machine} expectedSeconds={expectedSeconds} />
+        {window === null ? (
+          <Time machine={machine} expectedSeconds={expectedSeconds} />
+        ) : (
+          <LiveTime machine={machine} window={window} />
+        )}
         <CaptionsControl machine={machine} />
         <Control
           icon={isFull ? "fullscreenExit" : "fullscreen"}
@@ -60,6 +72,56 @@ function SeekBar({ machine: { media, remote }, expectedSeconds }: ControlsProps)
       style={{ "--played": share(seconds), "--buffered": share(Math.max(seconds, media.bufferedTo.value)) }}
       onInput={({ currentTarget }) => remote.seekTo(currentTarget.valueAsNumber)}
     />
+  );
+}
+
+interface LiveProps {
+  readonly machine: Machine;
+  readonly window: LiveWindow;
+}
+
+/** The window of a stream that goes on: its right end is what happens now. */
+function LiveSeekBar({ machine: { media, remote }, window }: LiveProps) {
+  const length = window.to - window.from;
+  const seconds = Math.min(Math.max(0, media.seconds.value - window.from), length);
+  const share = (value: number) => (length > 0 ? `${(Math.min(value, length) / length) * 100}%` : "100%");
+  return (
+    <input
+      type="range"
+      class={styles.seek}
+      min={0}
+      max={length}
+      step={0.1}
+      value={seconds}
+      disabled={length === 0}
+      aria-label="Position"
+      aria-valuetext={behindSpoken(behindLive(window, media.seconds.value))}
+      style={{ "--played": share(seconds), "--buffered": share(media.bufferedTo.value - window.from) }}
+      onInput={({ currentTarget }) => remote.seekTo(window.from + currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function LiveTime({ machine: { media, remote }, window }: LiveProps) {
+  const behind = behindLive(window, media.seconds.value);
+  const atEdge = isAtEdge(behind) && !media.paused.value;
+  const goLive = () => {
+    remote.seekTo(edgeOf(window));
+    if (media.paused.peek()) remote.toggle();
+  };
+  return (
+    <span class={styles.time}>
+      <button
+        type="button"
+        class={classes(styles.live, atEdge && styles.atEdge)}
+        aria-pressed={atEdge}
+        title={atEdge ? "You see what happens now" : "Go to what happens now"}
+        onClick={goLive}
+      >
+        Live
+      </button>
+      <span>{behindWords(behind)}</span>
+    </span>
   );
 }
 

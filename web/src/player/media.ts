@@ -5,6 +5,11 @@
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import { mediaSeconds } from "./start";
 
+export interface LiveWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface MediaState {
   readonly paused: ReadonlySignal<boolean>;
   readonly ended: ReadonlySignal<boolean>;
@@ -15,6 +20,8 @@ export interface MediaState {
   readonly seconds: ReadonlySignal<number>;
   readonly duration: ReadonlySignal<number>;
   readonly bufferedTo: ReadonlySignal<number>;
+  /** What of a live stream can be played now; null for what has an end. */
+  readonly window: ReadonlySignal<LiveWindow | null>;
   readonly volume: ReadonlySignal<number>;
   readonly muted: ReadonlySignal<boolean>;
   readonly hasCaptions: ReadonlySignal<boolean>;
@@ -50,6 +57,7 @@ export function followMedia(element: HTMLVideoElement, lead: ReadonlySignal<numb
     seconds: signal(0),
     duration: signal(0),
     bufferedTo: signal(0),
+    window: signal<LiveWindow | null>(null),
     volume: signal(1),
     muted: signal(false),
     hasCaptions: signal(false),
@@ -65,6 +73,7 @@ export function followMedia(element: HTMLVideoElement, lead: ReadonlySignal<numb
       state.seconds.value = timeOf(element.currentTime);
       state.duration.value = Number.isFinite(element.duration) ? timeOf(element.duration) : 0;
       state.bufferedTo.value = timeOf(bufferedTo(element));
+      state.window.value = windowOf(element);
       state.volume.value = element.volume;
       state.muted.value = element.muted;
       state.hasCaptions.value = captionTracks(element).length > 0;
@@ -83,6 +92,11 @@ export function captionTracks(element: HTMLVideoElement): readonly TextTrack[] {
 
 export function isShown(track: TextTrack): boolean {
   return track.mode === "showing";
+}
+
+function windowOf({ duration, seekable }: HTMLVideoElement): LiveWindow | null {
+  if (duration !== Infinity || seekable.length === 0) return null;
+  return { from: seekable.start(0), to: seekable.end(seekable.length - 1) };
 }
 
 /** The end of what can be played from here without waiting. */

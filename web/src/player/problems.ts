@@ -8,7 +8,13 @@ const GONE: Problem = {
   hint: "The object store no longer has it. Tell your administrator: it may be in a backup.",
 };
 
-export const PROBLEMS: Record<SourceFailure, Problem> = {
+const LEFT: Problem = {
+  code: "not_found",
+  message: "This stream cannot be played now",
+  hint: "It has ended, or its node is away. Its recordings are listed below the picture.",
+};
+
+const PROBLEMS: Record<SourceFailure, Problem> = {
   expired: {
     code: "forbidden",
     message: "The video stopped loading",
@@ -37,3 +43,10 @@ export const PROBLEMS: Record<SourceFailure, Problem> = {
     hint: "Use a current version of Chrome, Edge, Firefox or Safari.",
   },
 };
+
+/** No file of a live stream is lost: what is not there has ended, or is to come. */
+const LIVE_PROBLEMS: Partial<Record<SourceFailure, Problem>> = { missing: LEFT, gone: LEFT, unreadable: LEFT };
+
+export function problemWith(failure: SourceFailure, isLive: boolean): Problem {
+  return (isLive ? LIVE_PROBLEMS[failure] : undefined) ?? PROBLEMS[failure];
+}

@@ -12,6 +12,8 @@ export type SourceFailure = "expired" | "missing" | "gone" | "unreadable" | "net
 
 export interface Source {
   readonly manifestUrl: string;
+  /** It goes on: played from what happens now, and waited for while its encoder is away. */
+  readonly isLive: boolean;
   /** In the time of the video, which begins with its first moment. */
   readonly startAtSeconds: number;
   /** So much lies before that moment in the stream, as its playlist says. */
@@ -27,6 +29,8 @@ const FAILURES = new Map<number, SourceFailure>([
 ]);
 const SERVER_FAILURE = 500;
 const RECOVERY_PAUSE_MS = 10_000;
+const LIVE_PAUSE_MS = 2000;
+const AT_THE_EDGE = -1; // for hls.js
 
 /** What an answer says that cannot be played; null when it says nothing. */
 export function failureOf(status: number): SourceFailure | null {
@@ -57,6 +61,7 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
     autoStartLoad: false, // where to start is known when the playlist is
     capLevelToPlayerSize: true,
     backBufferLength: 90,
+    liveDurationInfinity: source.isLive, // then the element says how far one can go back
   });
   let recoveredAt = -Infinity;
   let hasFailed = false;
@@ -72,11 +77,17 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
     if (isRecent) fail("media");
     else player.recoverMediaError();
   };
+  /** Who publishes may come back at any time: whether that is over is said by the page, not by an answer. */
+  const waitForLive = () => {
+    const timer = setTimeout(() => player.startLoad(AT_THE_EDGE), LIVE_PAUSE_MS);
+    ends.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  };
   player.on(HlsPlayer.Events.ERROR, (_name, { fatal, type, response }) => {
     const answered = failureOf(response?.code ?? 0);
     // hls.js would ask again and again, but who is refused needs another address, or none helps.
     if (answered !== null && answered !== "unreadable") fail(answered);
     else if (!fatal) return;
+    else if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR && source.isLive) waitForLive();
     else if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR) fail(answered ?? "network");
     else if (type === HlsPlayer.ErrorTypes.MEDIA_ERROR) recover();
     else fail("media");
@@ -85,9 +96,9 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
     const lead = startTimeOffset ?? 0;
     const start = lead + source.startAtSeconds;
     source.onLead(lead);
-    startThere(element, start, ends);
+    if (!source.isLive) startThere(element, start, ends);
     // Its own listeners come first: what the playlist lists is known by now.
-    player.startLoad(start);
+    player.startLoad(source.isLive ? AT_THE_EDGE : start);
   });
   player.loadSource(source.manifestUrl);
   player.attachMedia(element);

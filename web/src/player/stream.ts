@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Problem } from "../kernel/problem";
-import { PROBLEMS } from "./problems";
+import { problemWith } from "./problems";
 import { startSeconds } from "./start";
 import { attachSource, type SourceFailure } from "./source";
 
@@ -12,6 +12,8 @@ export interface Playable {
   readonly manifestUrl: string;
   readonly posterUrl: string | null;
   readonly durationMs: number | null;
+  /** It goes on: it begins with what happens now. */
+  readonly isLive?: boolean;
 }
 
 export interface StreamUse {
@@ -43,12 +45,13 @@ export function useStream({ element, playback, startMs, lead, problem, attempt, 
         renewedAt.current = performance.now();
         onExpired();
       } else {
-        problem.value = PROBLEMS[failure];
+        problem.value = problemWith(failure, playback.isLive ?? false);
       }
     };
     problem.value = null;
     const onLead = (seconds: number) => (lead.value = seconds);
-    const source = { manifestUrl: playback.manifestUrl, startAtSeconds: place.current.seconds, onLead, onFailure };
+    const { manifestUrl, isLive = false } = playback;
+    const source = { manifestUrl, isLive, startAtSeconds: place.current.seconds, onLead, onFailure };
     void attachSource(video, source, life.signal);
     // Browsers that want a click first refuse to start; then there is the button.
     const start = () => void video.play().catch(() => undefined);

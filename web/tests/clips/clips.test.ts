@@ -31,7 +31,7 @@ async function following(...pages: readonly (ClipPage | null)[]) {
     const edges = found.clips.map((node) => ({ node }));
     return Promise.resolve({ clipsConnection: { edges, totalCount: found.totalCount } });
   }) as unknown as Request;
-  const clips = createClips({ request, wait: time.wait, random: () => 1, ends: life.signal });
+  const clips = createClips({ request, streamId: null, wait: time.wait, random: () => 1, ends: life.signal });
   await clips.load();
   return { clips, time, reads: () => reads };
 }

@@ -119,6 +119,7 @@ class Mutation(
 class Subscription(
     serve.VodSubscriptions,
     clips.ClipSubscriptions,
+    streams.StreamSubscriptions,
     lifecycle.LifecycleSubscriptions,
     jobs.JobSubscriptions,
     watch.MatchSubscriptions,
