@@ -11,6 +11,7 @@ import pytest
 from tests.support.sessions import facts_of
 from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType, OriginalStored
+from touchline.contracts.events.streams import StreamEnded, StreamInterrupted, StreamLive, StreamPlayable, StreamResumed
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import InvalidInput, TenantId
@@ -71,6 +72,12 @@ KEPT = GoalVideoKept(
 JUDGED = GoalVideoJudged(
     event_id="77_goal_1", generation=2, fixture_id=77, post_id="post", video_index=1, began_at=NOON, rejected="a screen"
 )
+
+
+STREAM, PUBLISHER = UUID(int=5), UUID(int=6)
+SESSION: dict[str, Any] = {"stream_id": STREAM, "session_id": PUBLISHER, "node_id": "node"}
+BEGUN, PLAYABLE = StreamLive(**SESSION), StreamPlayable(**SESSION)
+BROKEN, BACK = StreamInterrupted(**SESSION), StreamResumed(**SESSION)
 
 
 def row_of(*happened: tuple[Payload, int]) -> SessionRow:
@@ -223,6 +230,23 @@ def test_a_validation_is_a_session_told_at_its_end() -> None:
     assert (row.prompt_to_playable_ms, row.startup_outcome) == (2500, "success")
 
 
+def test_each_publisher_of_a_stream_is_a_session() -> None:
+    left = StreamEnded(**SESSION, reason="publisher_left")
+    row = row_of((BEGUN, 0), (PLAYABLE, 2400), (BROKEN, 60_000), (BACK, 63_000), (left, 90_000))
+    assert row.workflow_session_id == f"{STREAM}|{PUBLISHER}"
+    assert (row.workflow_type, row.workflow_id) == ("live", "publish")
+    assert (row.startup_ms, row.e2e_proxy_ms, row.prompt_to_playable_ms) == (2400, 2400, 2400)
+    assert (row.startup_outcome, row.error_count) == ("success", 1), "the break"
+    assert (row.closed_ts, row.session_end_ts) == (NOON_MS + 90_000, NOON_MS + 90_000)
+
+
+@pytest.mark.parametrize("reason", ["refused", "node_lost"])
+def test_a_publisher_that_is_refused_or_lost_has_an_error(reason: str) -> None:
+    ended = StreamEnded(**SESSION, reason=reason, problem="the codec is HEVC")
+    row = row_of((BEGUN, 0), (ended, 500))
+    assert (row.startup_outcome, row.error_count, row.closed_ts) == ("unexcused", 1, NOON_MS + 500)
+
+
 def test_a_goal_whose_scorer_nobody_knows_was_never_searched_for() -> None:
     assert row_of((goal("seen"), 0), (goal("complete", "unidentified"), 9)).startup_outcome == "not_in_denominator"
 
@@ -238,6 +262,7 @@ def test_a_goal_whose_scorer_nobody_knows_was_never_searched_for() -> None:
         goal("seen"),
         goal("archived"),
         job("paused"),
+        BACK,
         OriginalStored(artifact_hash=HASH, original_key="k", size_bytes=1, content_type="video/mp4"),
     ],
     ids=lambda payload: f"{payload.event_type}-{getattr(payload, 'status', '')}{getattr(payload, 'what', '')}",
@@ -256,6 +281,10 @@ def test_every_record_is_accepted_and_has_an_id_made_from_its_events() -> None:
         goal("stable"),
         JUDGED,
         KEPT,
+        BEGUN,
+        PLAYABLE,
+        BROKEN,
+        StreamEnded(**SESSION, reason="publisher_left"),
     ]
     assert {payload.event_type for payload in payloads} == SELF_METRIC_TYPES <= PAYLOADS.keys()
     for position, payload in enumerate(payloads, start=1):

@@ -601,7 +601,7 @@ export type SessionChoicesQueryVariables = Exact<{
 
 export type SessionChoicesQuery = { readonly type: ReadonlyArray<{ readonly key: string | null }>, readonly gateway: ReadonlyArray<{ readonly key: string | null }>, readonly orchestrator: ReadonlyArray<{ readonly key: string | null }>, readonly model: ReadonlyArray<{ readonly key: string | null }>, readonly gpu: ReadonlyArray<{ readonly key: string | null }> };
 
-export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null };
+export type SessionRowFieldsFragment = { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null, readonly stream: { readonly title: string, readonly streamId: string } | null };
 
 export type WorkflowSessionsQueryVariables = Exact<{
   filter?: SessionFilter | null | undefined;
@@ -610,14 +610,14 @@ export type WorkflowSessionsQueryVariables = Exact<{
 }>;
 
 
-export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type WorkflowSessionsQuery = { readonly workflowSessionsConnection: { readonly totalCount: number, readonly edges: ReadonlyArray<{ readonly node: { readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly video: { readonly title: string, readonly playbackId: string } | null, readonly stream: { readonly title: string, readonly streamId: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WorkflowSessionQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> }, readonly video: { readonly title: string, readonly playbackId: string } | null } | null };
+export type WorkflowSessionQuery = { readonly workflowSession: { readonly streamId: string | null, readonly requestId: string | null, readonly pipelineId: string | null, readonly firstPlayableTs: string | null, readonly firstProcessedTs: string | null, readonly closedTs: string | null, readonly gatewayRunnerLagMs: number | null, readonly explicitSwapCount: number, readonly orchestratorCount: number, readonly excusableErrorCount: number, readonly excusablePatterns: ReadonlyArray<string>, readonly observedOrchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly gpuId: string | null, readonly gpuAttributionMethod: string, readonly gpuAttributionConfidence: number, readonly version: number, readonly semanticsVersion: number, readonly qualityFlags: ReadonlyArray<string>, readonly id: string, readonly workflowType: string, readonly sessionStartTs: string, readonly sessionEndTs: string, readonly progress: SessionProgress, readonly workflowId: string | null, readonly jobId: string | null, readonly goalTitle: string | null, readonly startupMs: number | null, readonly e2eProxyMs: number | null, readonly promptToPlayableMs: number | null, readonly swapCount: number, readonly errorCount: number, readonly orchestratorAddress: string | null, readonly gateway: string | null, readonly modelId: string | null, readonly isFinal: boolean, readonly segments: ReadonlyArray<{ readonly segmentIndex: number, readonly segmentStartTs: string, readonly segmentEndTs: string | null, readonly orchestratorAddress: string | null, readonly orchestratorUrl: string | null, readonly modelId: string | null, readonly gpuId: string | null, readonly reason: string }>, readonly parameterUpdates: ReadonlyArray<{ readonly updateTs: string, readonly segmentIndex: number, readonly eventType: string, readonly paramsHash: string | null, readonly params: string | null, readonly fpsBefore: number | null, readonly fpsAfter: number | null, readonly jitterBefore: number | null, readonly jitterAfter: number | null, readonly windowSeconds: number }>, readonly timeline: { readonly truncated: boolean, readonly edges: ReadonlyArray<{ readonly ts: string, readonly name: string, readonly category: string }>, readonly errors: ReadonlyArray<{ readonly ts: string, readonly message: string, readonly excusable: boolean }>, readonly samples: ReadonlyArray<{ readonly ts: string, readonly outputFps: number | null, readonly inputFps: number | null, readonly jitterMs: number | null }> }, readonly video: { readonly title: string, readonly playbackId: string } | null, readonly stream: { readonly title: string, readonly streamId: string } | null } | null };
 
 export type IngestQualityQueryVariables = Exact<{
   from?: string | null | undefined;
@@ -1157,6 +1157,10 @@ export const SessionRowFieldsFragmentDoc = new TypedDocumentString(`
   video {
     title
     playbackId
+  }
+  stream {
+    title
+    streamId
   }
   startupMs
   e2eProxyMs
@@ -2476,6 +2480,10 @@ export const WorkflowSessionsDocument = new TypedDocumentString(`
     title
     playbackId
   }
+  stream {
+    title
+    streamId
+  }
   startupMs
   e2eProxyMs
   promptToPlayableMs
@@ -2564,6 +2572,10 @@ export const WorkflowSessionDocument = new TypedDocumentString(`
   video {
     title
     playbackId
+  }
+  stream {
+    title
+    streamId
   }
   startupMs
   e2eProxyMs

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { Link } from "../app/Link";
-import { jobPath, sessionPath, watchPath } from "../app/routes";
+import { jobPath, sessionPath, streamPath, watchPath } from "../app/routes";
 import { Age } from "../design/Age";
 import { look, Row } from "../design/Row";
 import { formatDuration, plural } from "../kernel/format";
@@ -52,12 +52,17 @@ function Facts({ session }: { readonly session: Session }) {
 }
 
 /** From our own work to what it was done for. */
-export function OwnLinks({ session }: { readonly session: Pick<Session, "video" | "jobId"> }) {
+export function OwnLinks({ session }: { readonly session: Pick<Session, "video" | "stream" | "jobId"> }) {
   return (
     <>
       {session.video && (
         <span>
           <Link to={watchPath(session.video.playbackId)}>Video</Link>
+        </span>
+      )}
+      {session.stream && (
+        <span>
+          <Link to={streamPath(session.stream.streamId)}>Stream</Link>
         </span>
       )}
       {session.jobId && (

@@ -78,6 +78,7 @@ const TYPES = new Map([
   ["batch", "Batch"],
   ["inference", "Inference"],
   ["transform", "Transform"],
+  ["live", "Live stream"],
 ]);
 const OUTCOMES: Record<SessionProgress, StateView> = {
   SUCCESS: { label: "Success", tone: "good", progress: null },
@@ -173,10 +174,11 @@ export function metricOf(summary: Summary, metric: Metric): Percentiles {
   }
 }
 
-type NamedSession = Pick<Session, "id" | "gateway" | "video" | "goalTitle" | "workflowId">;
+type NamedSession = Pick<Session, "id" | "gateway" | "video" | "goalTitle" | "stream" | "workflowId">;
 
 /** The gateway of Touchline's own sessions. */
 const OWN = "touchline";
+const PUBLISHING = "publish";
 const GOAL_WORK = new Map([
   ["goal_search", "Goal search"],
   ["validation", "Video check"],
@@ -192,7 +194,8 @@ export function sessionName(session: NamedSession): string {
   return names.length > 0 ? names.join(" · ") : session.id;
 }
 
-function ownName({ video, goalTitle }: NamedSession, work: string): string {
+function ownName({ video, goalTitle, stream }: NamedSession, work: string): string {
+  if (work === PUBLISHING) return `${stream?.title ?? "Deleted stream"} · Live`;
   const ofGoal = GOAL_WORK.get(work);
   if (ofGoal !== undefined) return `${goalTitle ?? "Removed goal"} · ${ofGoal}`;
   const subject = video === null ? "Deleted video" : video.title || "Untitled video";

@@ -44,7 +44,7 @@ export async function changeStream(request: Request, input: UpdateStreamInput, s
   return done(async () => {
     expectAnswer((await request(UpdateStreamDocument, { input })).updateStream, "Stream");
     tell(said);
-    return true;
+    return true as const;
   });
 }
 
@@ -52,7 +52,7 @@ export async function deleteStream(request: Request, { streamId, title }: Stream
   return done(async () => {
     expectAnswer((await request(DeleteStreamDocument, { streamId })).deleteStream, "DeletedStream");
     tell(`“${title}” was deleted. Its recordings and clips are kept.`);
-    return true;
+    return true as const;
   });
 }
 
@@ -60,7 +60,7 @@ export async function record(request: Request, { streamId, title }: Stream): Pro
   return done(async () => {
     expectAnswer((await request(StartRecordingDocument, { streamId })).startDvr, "DvrRecording");
     tell(`“${title}” is being recorded.`);
-    return true;
+    return true as const;
   });
 }
 
@@ -68,7 +68,7 @@ export async function stopRecording(request: Request, { dvrHash }: Recording): P
   return done(async () => {
     expectAnswer((await request(StopRecordingDocument, { dvrHash })).stopDvr, "DvrRecording");
     tell("The recording was stopped.");
-    return true;
+    return true as const;
   });
 }
 
@@ -78,7 +78,7 @@ export async function clipNow(request: Request, { streamId }: Stream): Promise<t
     const input = { streamId, mode: "CLIP_NOW" as const, durationSeconds: CLIP_SECONDS, idempotencyKey: randomId() };
     const clip = expectAnswer((await request(CreateClipDocument, { input })).createClip, "Clip");
     tell(`The clip “${clip.title}” is being created.`, { to: watchPath(clip.playbackId), label: "Open it" });
-    return true;
+    return true as const;
   });
 }
 

@@ -33,7 +33,7 @@ test.each([
   [1, 10_000, "< 0.1%"],
 ])("%i of %i is %s", (part, all, words) => expect(formatShare(part, all)).toBe(words));
 
-const stranger = { id: "", gateway: null, video: null, goalTitle: null, workflowId: null };
+const stranger = { id: "", gateway: null, video: null, goalTitle: null, stream: null, workflowId: null };
 
 test.each([
   ["stream-1|request-2", "stream-1 · request-2"],
@@ -51,6 +51,9 @@ test("our own work is called by its video or its goal", () => {
   const goal = { ...own, video: null, goalTitle: "Arsenal 1-0 Chelsea, B. Saka 3'" };
   expect(sessionName({ ...goal, workflowId: "goal_search" })).toBe("Arsenal 1-0 Chelsea, B. Saka 3' · Goal search");
   expect(sessionName({ ...goal, workflowId: "validation", goalTitle: null })).toBe("Removed goal · Video check");
+  const live = { ...own, video: null, stream: { title: "The derby", streamId: "a" }, workflowId: "publish" };
+  expect(sessionName(live)).toBe("The derby · Live");
+  expect(sessionName({ ...live, stream: null })).toBe("Deleted stream · Live");
 });
 
 test("addresses are shortened, other names are not", () => {

@@ -20,7 +20,7 @@ from strawberry.types.graphql import OperationType
 from strawberry.types.nodes import SelectedField, Selection
 
 from touchline.contracts.lifecycle import LifecycleState
-from touchline.contracts.registry import Clip, Upload
+from touchline.contracts.registry import Clip, Stream, Upload
 from touchline.gateway.composition import GraphqlComposition
 from touchline.kernel import Defect, Principal, TouchlineError, Unauthenticated
 from touchline.measure.analytics.rules import Change, SessionTimeline
@@ -63,6 +63,7 @@ class Loaders:
         self._lifecycle_timeout_s = settings.lifecycle_timeout.total_seconds()
         self._lifecycle_is_away = False
         self.uploads: DataLoader[str, Upload | None] = DataLoader(self._uploads, max_batch_size=LARGEST_PAGE)
+        self.streams: DataLoader[str, Stream | None] = DataLoader(self._streams, max_batch_size=LARGEST_PAGE)
         self.job_histories: DataLoader[str, Sequence[Transition]] = DataLoader(
             self._job_histories, max_batch_size=LARGEST_PAGE
         )
@@ -77,6 +78,11 @@ class Loaders:
         self.changes: DataLoader[tuple[str, int], Mapping[int, Change]] = DataLoader(
             self._changes, max_batch_size=LARGEST_PAGE
         )
+
+    async def _streams(self, ids: list[str]) -> Sequence[Stream | None]:
+        streams = await self._sources.registry.streams(self._principal, list(map(UUID, ids)))
+        found = {str(stream.id): stream for stream in streams}
+        return [found.get(one) for one in ids]
 
     async def _uploads(self, hashes: list[str]) -> Sequence[Upload | None]:
         uploads = await self._sources.registry.uploads(self._principal, hashes)

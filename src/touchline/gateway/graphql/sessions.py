@@ -24,7 +24,7 @@ from touchline.measure.analytics.rules import (
     Progress,
     progress_of,
 )
-from touchline.measure.ingest.self_metrics import GATEWAY
+from touchline.measure.ingest.self_metrics import GATEWAY, PUBLISH
 from touchline.measure.sessions.model import ParameterRow, SegmentRow
 from touchline.measure.sessions.rules import Outcome
 from touchline.watch.archive.rules import GoalFactsForTitle, title
@@ -135,6 +135,12 @@ class SessionVideo:
     playback_id: str
 
 
+@strawberry.type
+class SessionStream:
+    title: str
+    stream_id: strawberry.ID
+
+
 @strawberry.type(
     description="A session, as `fact_workflow_sessions` has it. docs/howto/read-sessions.md explains the fields."
 )
@@ -213,6 +219,18 @@ class WorkflowSession:
         return SessionVideo(title=upload.title, playback_id=upload.playback_id) if upload else None
 
     @strawberry.field(
+        description="The live stream of a publisher's session. Null for other sessions, and if it was deleted."
+    )
+    async def stream(self, info: Info) -> SessionStream | None:
+        if not self._is_publish() or not _JOB_ID.fullmatch(self.stream_id or ""):
+            return None
+        found = await info.context.loaders.streams.load(self.stream_id or "")
+        return SessionStream(title=found.title, stream_id=strawberry.ID(str(found.id))) if found else None
+
+    def _is_publish(self) -> bool:
+        return self.gateway == GATEWAY and self.workflow_id == PUBLISH
+
+    @strawberry.field(
         description="The score, scorer and minute of the goal, for Touchline's own searches and checks of videos. Null "
         "for other sessions, and if the goal was removed."
     )
@@ -227,7 +245,7 @@ class WorkflowSession:
 
     @strawberry.field(description="The job of the session, for Touchline's own sessions.")
     def job_id(self) -> strawberry.ID | None:
-        own = self.gateway == GATEWAY and _JOB_ID.fullmatch(self.request_id or "")
+        own = self.gateway == GATEWAY and not self._is_publish() and _JOB_ID.fullmatch(self.request_id or "")
         return strawberry.ID(self.request_id) if own and self.request_id else None
 
     @strawberry.field(description="For at most 20 sessions in one request.")

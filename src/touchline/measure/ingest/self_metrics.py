@@ -1,4 +1,5 @@
-"""Self metrics: uploads, jobs and goal searches as workflow events, so that the product measures itself.
+"""Self metrics: uploads, jobs, goal searches and publishers of live streams as workflow events, so that the product
+measures itself.
 
 Invariants: an event alone decides, whatever came before it. Delivered again, it says the same under the same ids; a
 step that a later event repeats counts where it happened first. The cursor moves only when everything before it was
@@ -20,6 +21,13 @@ from pydantic import ValidationError
 
 from touchline.contracts.events import PAYLOADS, Event, Payload
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactRegistered, ArtifactType
+from touchline.contracts.events.streams import (
+    StreamEnded,
+    StreamInterrupted,
+    StreamLive,
+    StreamPlayable,
+    StreamSessionPayload,
+)
 from touchline.contracts.events.videos import JobChanged, VideoTranscoded
 from touchline.contracts.events.watch import GoalChanged, GoalVideoJudged, GoalVideoKept
 from touchline.kernel import InvalidInput, TenantId, artifact_hash
@@ -39,6 +47,7 @@ class WorkflowType(StrEnum):
     BATCH = "batch"
     INFERENCE = "inference"
     TRANSFORM = "transform"
+    LIVE = "live"
 
 
 class WorkStep(StrEnum):
@@ -113,9 +122,12 @@ def _ms(moment: datetime) -> int:
 UPLOAD = "upload"
 GOAL_SEARCH = "goal_search"
 VALIDATION = "validation"
+PUBLISH = "publish"
 TRANSCODE = "transcode"
 JOBS = {TRANSCODE: WorkflowType.TRANSCODE, "ocr": WorkflowType.INFERENCE}
 """The other kinds of jobs make something out of something: they transform."""
+STREAM_FAILURES = frozenset({"refused", "node_lost"})
+"""Why a publisher ended that wanted to go on."""
 FRUITLESS = frozenset({"removed", "moved"})
 """What became of a goal that nobody can find any longer under this id."""
 FAILURES = frozenset({"search_unavailable", "lost"})
@@ -239,6 +251,36 @@ def _judged(event: Event, payload: Any) -> list[Record]:
     return begun + _steps(reported, COMPLETE)
 
 
+def _published(event: Event, payload: Any) -> list[Record]:
+    """A publisher that was admitted sends at once: from here on somebody waits for the picture."""
+    published: StreamLive = payload
+    reported = ReportedEvent(event.id, event.occurred_at, _publish(published))
+    return [reported.step(WorkStep.ACCEPTED), reported.asked(), reported.step(WorkStep.STARTED)]
+
+
+def _first_segment(event: Event, payload: Any) -> list[Record]:
+    """Its first segment is closed, and with it the stream is playable."""
+    playable: StreamPlayable = payload
+    return _steps(ReportedEvent(event.id, event.occurred_at, _publish(playable)), (*RESULT, WorkStep.READY))
+
+
+def _interrupted(event: Event, payload: Any) -> list[Record]:
+    broken: StreamInterrupted = payload
+    reported = ReportedEvent(event.id, event.occurred_at, _publish(broken))
+    return [reported.error("interrupted", "the encoder was gone")]
+
+
+def _stream_ended(event: Event, payload: Any) -> list[Record]:
+    ended: StreamEnded = payload
+    reported = ReportedEvent(event.id, event.occurred_at, _publish(ended))
+    failure = [reported.error(ended.reason, ended.problem)] if ended.reason in STREAM_FAILURES else []
+    return [*failure, reported.step(WorkStep.ENDED)]
+
+
+def _publish(published: StreamSessionPayload) -> MeasuredWork:
+    return MeasuredWork(str(published.stream_id), str(published.session_id), PUBLISH, WorkflowType.LIVE)
+
+
 def _upload(artifact: str) -> MeasuredWork:
     return MeasuredWork(artifact, UPLOAD, UPLOAD, WorkflowType.TRANSFORM)
 
@@ -263,6 +305,10 @@ _READ: dict[str, Callable[[Event, Any], list[Record]]] = {
     GoalChanged.event_type: _goal,
     GoalVideoJudged.event_type: _judged,
     GoalVideoKept.event_type: _kept,
+    StreamLive.event_type: _published,
+    StreamPlayable.event_type: _first_segment,
+    StreamInterrupted.event_type: _interrupted,
+    StreamEnded.event_type: _stream_ended,
 }
 SELF_METRIC_TYPES = frozenset(_READ)
 
