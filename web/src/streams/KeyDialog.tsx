@@ -8,7 +8,7 @@ import { ProblemText } from "../design/Phrase";
 import { problemOf, type Problem } from "../kernel/problem";
 import type { NewKey } from "./acts";
 import { publishSettings } from "./model";
-import styles from "./StreamDialog.module.css";
+import styles from "./KeyDialog.module.css";
 
 interface KeyDialogProps {
   readonly made: NewKey;

@@ -9,7 +9,7 @@ import { formatBytes, formatDuration, plural } from "../kernel/format";
 import { StateChip } from "../library/StateChip";
 import { stopRecording } from "./acts";
 import { runningOf, type Recording } from "./model";
-import styles from "./StreamPage.module.css";
+import styles from "./Recordings.module.css";
 import { recordingState } from "./words";
 
 interface RecordingsProps {

@@ -9,7 +9,7 @@ import type { NewKey } from "./acts";
 import { KeyDialog } from "./KeyDialog";
 import { isPlayable, isPublished, runningOf, type Recording, type Stream } from "./model";
 import { EditStreamDialog } from "./StreamDialog";
-import styles from "./StreamPage.module.css";
+import styles from "./StreamActs.module.css";
 
 interface StreamActsProps {
   readonly stream: Stream;

@@ -77,6 +77,7 @@ export function session(given: Partial<SessionDetail> = {}): SessionDetail {
     sessionStartTs: after(0),
     sessionEndTs: after(100_000),
     progress: "SUCCESS",
+    stream: null,
     jobId: null,
     video: null,
     goalTitle: null,
