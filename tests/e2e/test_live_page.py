@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
 from playwright.async_api import Page, expect
 
 from .browser import watch
 from .product import Product
-from .test_live import CODECS, INPUTS
 
 POSITION = "() => document.querySelector('video').currentTime"
 GONE_BACK = "([was, least]) => was - document.querySelector('video').currentTime > least"
@@ -20,12 +19,14 @@ GONE_BACK = "([was, least]) => was - document.querySelector('video').currentTime
 
 @contextmanager
 def published(server: str, key: str) -> Generator[None]:
-    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", *INPUTS, *CODECS, f"{server}/{key}"]
+    """By the encoder of the world, which comes back when it is refused for a moment."""
+    options = ["--to", f"{server}/{key}", "--height", "180"]
+    command = [sys.executable, "-m", "touchline", "world", "encoder", *options]
     encoder = subprocess.Popen(command)
     try:
         yield
     finally:
-        encoder.kill()
+        encoder.terminate()
         encoder.wait()
 
 

@@ -16,6 +16,7 @@ import { watchPath } from "../app/routes";
 import { randomId } from "../kernel/ids";
 import { problemOf } from "../kernel/problem";
 import type { Recording, Stream } from "./model";
+import { clipTitle } from "./words";
 
 export interface NewKey {
   readonly streamId: string;
@@ -73,9 +74,10 @@ export async function stopRecording(request: Request, { dvrHash }: Recording): P
 }
 
 /** The last seconds, while the stream goes on. */
-export async function clipNow(request: Request, { streamId }: Stream): Promise<true | null> {
+export async function clipNow(request: Request, { streamId, title }: Stream): Promise<true | null> {
   return done(async () => {
-    const input = { streamId, mode: "CLIP_NOW" as const, durationSeconds: CLIP_SECONDS, idempotencyKey: randomId() };
+    const range = { mode: "CLIP_NOW" as const, durationSeconds: CLIP_SECONDS };
+    const input = { streamId, ...range, title: clipTitle(title, Date.now()), idempotencyKey: randomId() };
     const clip = expectAnswer((await request(CreateClipDocument, { input })).createClip, "Clip");
     tell(`The clip “${clip.title}” is being created.`, { to: watchPath(clip.playbackId), label: "Open it" });
     return true as const;

@@ -83,6 +83,14 @@ export function measured(health: Health): Measured[] {
   ];
 }
 
+const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const LONGEST_TITLE = 150;
+
+/** A clip is found again by the moment at which somebody wanted it. */
+export function clipTitle(title: string, now: number): string {
+  return `${title.slice(0, LONGEST_TITLE)}, ${clock.format(now)}`;
+}
+
 /** One line for a card. */
 export function healthLine(health: Health): string {
   const { bitsPerSecond, framesPerSecond, droppedFrames } = health;

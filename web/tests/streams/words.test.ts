@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { isPlayable, isPublished, ordered, publishSettings, runningOf } from "../../src/streams/model";
 import type { Health, Recording, Stream } from "../../src/streams/model";
-import { formatBitRate, healthLine, measured, recordingState, sinceWords, streamState } from "../../src/streams/words";
+import {
+  clipTitle,
+  formatBitRate,
+  healthLine,
+  measured,
+  recordingState,
+  sinceWords,
+  streamState,
+} from "../../src/streams/words";
 
 const NOW = Date.parse("2026-03-31T12:00:00Z");
 
@@ -90,6 +98,11 @@ describe("words", () => {
     });
     expect(recordingState(recording({ status: "completed_partial" })).label).toBe("Recorded with gaps");
   });
+});
+
+test("a clip is called by its stream and the moment", () => {
+  expect(clipTitle("The derby", NOW)).toMatch(/^The derby, 31 Mar 2026, \d\d:00:00$/);
+  expect(clipTitle("x".repeat(400), NOW).length).toBeLessThan(180);
 });
 
 describe("health", () => {
