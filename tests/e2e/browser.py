@@ -67,7 +67,7 @@ class Visit:
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            self.complaints.append(message.text)
+            self.complaints.append(f"{message.text} {message.location['url']}".strip())
 
     def _broke(self, error: Error) -> None:
         self.complaints.append(str(error))

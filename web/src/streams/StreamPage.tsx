@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { Link } from "../app/Link";
 import { PageTitle } from "../app/PageTitle";
@@ -109,14 +108,10 @@ function Shown({ stream, view, source }: ShownProps) {
 function LivePicture({ stream }: { readonly stream: Stream }) {
   const { request } = useWorkspace();
   const watch = useMemo(() => createWatch(request, stream.playbackId), []);
-  const poster = useSignal(stream.posterUrl).value;
   useEffect(() => void watch.load(), []);
   const state = watch.state.value;
   const playback = state.kind === "playable" ? state.playback : null;
-  const live = useMemo(
-    () => (playback === null ? null : { ...playback, posterUrl: poster, isLive: true }),
-    [playback, poster],
-  );
+  const live = useMemo(() => (playback === null ? null : { ...playback, posterUrl: null, isLive: true }), [playback]);
   if (live !== null) {
     return <Player playback={live} title={stream.title} startMs={0} onExpired={() => void watch.load()} />;
   }

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -16,6 +17,8 @@ from websockets.exceptions import InvalidStatus
 from tests.support.wait import LOOK_AGAIN_S
 from touchline.contracts.artifacts import ArtifactStatus
 from touchline.contracts.events.artifacts import ArtifactLifecycle, ArtifactType, OriginalReturned, OriginalVanished
+from touchline.contracts.events.streams import StreamEnded, StreamLive
+from touchline.contracts.registry import NewStream
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.graphql import http
 from touchline.gateway.graphql.feeds import CloseReason
@@ -151,6 +154,38 @@ async def test_other_tenants_and_other_kinds_are_not_seen(live: LiveSite) -> Non
         await live.lifecycle(ada, 11)
         assert (await ours.event())["progressPercent"] == 11
         assert (await theirs.event())["progressPercent"] == 66
+
+
+STREAM_EVENT = "cursor streamId what sessionId reason problem revision"
+
+
+async def test_streams_are_followed_from_creation_to_refusal(live: LiveSite) -> None:
+    site = live.site
+    ada = await site.person()
+    registry = site.serve.registry_client
+    async with opened(live.address) as all_of_hers, opened(live.address) as one_of_hers:
+        await all_of_hers.hello(ada.token)
+        await all_of_hers.subscribe(query=f"subscription {{ liveStreams {{ {STREAM_EVENT} }} }}")
+        await registry.create_stream(ada.principal, NewStream("other", "Another match"))
+        stream = (await registry.create_stream(ada.principal, NewStream("one", "The derby"))).stream
+        await one_of_hers.hello(ada.token)
+        await one_of_hers.subscribe(
+            query=f'subscription {{ liveStreams(streamId: "{stream.id}") {{ {STREAM_EVENT} }} }}'
+        )
+        session: dict[str, Any] = {"stream_id": stream.id, "session_id": UUID(int=7), "node_id": "node"}
+        async with site.world.database.transaction(ada.principal) as transaction:
+            transaction.announce(StreamLive(**session), revision=2)
+            transaction.announce(StreamEnded(**session, reason="refused", problem="the codec is HEVC"), revision=3)
+        await site.settle()
+        heard = [await all_of_hers.event() for _ in range(4)]
+        assert [event["what"] for event in heard] == ["created", "created", "live", "ended"]
+        assert {event["streamId"] for event in heard[1:]} == {str(stream.id)}
+        last = heard[-1]
+        assert (last["reason"], last["problem"], last["sessionId"]) == (
+            *("refused", "the codec is HEVC"),
+            str(UUID(int=7)),
+        )
+        assert [(await one_of_hers.event())["what"] for _ in range(2)] == ["live", "ended"]
 
 
 STORAGE = """

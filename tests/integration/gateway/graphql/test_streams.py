@@ -11,7 +11,8 @@ from touchline.kernel import Role, Scope
 from .site import Site
 
 ERRORS = "... on Problem { code message hint } ... on ValidationError { field }"
-STREAM = "id streamId title description record isLive liveSince suspendedAt"
+STREAM = """id streamId title description record isLive liveSince suspendedAt state interruptedAt problem posterUrl
+  health { bitsPerSecond }"""
 CREATE = f"""
 mutation ($input: CreateStreamInput!) {{ createStream(input: $input) {{ __typename {ERRORS}
   ... on StreamWithKey {{ streamKey stream {{ {STREAM} }} }} }} }}
@@ -50,6 +51,7 @@ async def test_a_stream_from_its_creation_to_its_new_key(site: Site) -> None:
     stream, key = made["stream"], made["streamKey"]
     assert key.startswith("tlk_")
     assert (stream["title"], stream["record"], stream["isLive"]) == ("The derby", True, False)
+    assert (stream["state"], stream["health"], stream["posterUrl"], stream["problem"]) == ("idle", None, None, None)
     again = (await site.data(ada, CREATE, input=wanted))["createStream"]
     assert again == {**made, "streamKey": None}
     taken = (await site.data(ada, CREATE, input=wanted | {"title": "Another"}))["createStream"]
@@ -57,6 +59,7 @@ async def test_a_stream_from_its_creation_to_its_new_key(site: Site) -> None:
     change = {"streamId": stream["streamId"], "suspended": True, "title": "The cup"}
     changed = (await site.data(ada, UPDATE, input=change))["updateStream"]
     assert changed["suspendedAt"] is not None
+    assert changed["state"] == "suspended"
     listed = (await site.data(ada, LIST))["streamsConnection"]
     assert (listed["totalCount"], listed["edges"]) == (1, [{"node": changed}])
     rotated = (await site.data(ada, ROTATE, id=stream["streamId"]))["rotateStreamKey"]
