@@ -81,7 +81,9 @@ async def test_a_stream_is_watched_recorded_and_clipped(page: Page, product: Pro
         recordings = page.get_by_role("region", name=re.compile("^Recordings"))
         await expect(recordings.get_by_role("listitem")).to_contain_text(title)
         await expect(page.get_by_role("button", name="Record", exact=True)).to_be_visible()
-    await expect(page.get_by_text("Nobody publishes now")).to_be_visible()
-
-    await clips.get_by_role("link").first.click()
-    assert await watch(page, seconds=1, frames=10) > 10
+        await clips.get_by_role("link").first.click()
+        await expect(page).to_have_url(re.compile("/watch/"))
+        assert await watch(page, seconds=1, frames=10) > 10
+        await page.get_by_role("navigation", name="Main").get_by_role("link", name="Live").click()
+        await expect(card.locator("img")).to_be_visible()
+    await expect(card).to_contain_text("Offline")

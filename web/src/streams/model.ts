@@ -7,7 +7,8 @@ export type Recording = RecordingFieldsFragment;
 
 const PUBLISHED = new Set(["starting", "live", "interrupted"]);
 const PLAYABLE = new Set(["live", "interrupted"]);
-const RECORDED = new Set<string | null>(["starting", "recording", "stopping"]);
+// Null: it is so new that no event has told of it yet.
+const RECORDED = new Set<string | null>([null, "starting", "recording", "stopping"]);
 
 /** An encoder is there, or may come back. */
 export function isPublished({ state }: Pick<Stream, "state">): boolean {
@@ -28,7 +29,7 @@ export function ordered(streams: readonly Stream[]): Stream[] {
 
 /** The recording that goes on, if any: a stream has one at a time. */
 export function runningOf(recordings: readonly Recording[]): Recording | null {
-  return recordings.find(({ status }) => RECORDED.has(status)) ?? null;
+  return recordings.find(({ status, endedAt }) => endedAt === null && RECORDED.has(status)) ?? null;
 }
 
 /** What an encoder asks for, under the names that OBS has for it. */

@@ -73,7 +73,8 @@ test("one recording at a time goes on", () => {
   const done = recording({ dvrHash: "done", status: "completed" });
   const stopping = recording({ dvrHash: "stopping", status: "stopping" });
   expect(runningOf([done, stopping])?.dvrHash).toBe("stopping");
-  expect(runningOf([done])).toBeNull();
+  expect(runningOf([recording({ status: null })])).not.toBeNull();
+  expect(runningOf([done, recording({ status: null, endedAt: "2026-03-31T11:00:00Z" })])).toBeNull();
 });
 
 describe("words", () => {
