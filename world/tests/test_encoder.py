@@ -7,6 +7,7 @@ import signal
 import socket
 from asyncio.subprocess import DEVNULL, Process
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -136,10 +137,11 @@ def check(path: Path) -> None:
     assert len(looks) > 1, "they move"
 
 
-async def test_rtmp(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [SMALL, replace(SMALL, loop_ms=400)], ids=["drawn", "a loop"])
+async def test_rtmp(tmp_path: Path, options: EncoderOptions) -> None:
     url, path = f"rtmp://127.0.0.1:{free_port(socket.SOCK_STREAM)}/live/{KEY}", tmp_path / "got.flv"
     server = await rtmp_listener(url, path)
-    work = asyncio.create_task(stream(StreamTarget.parse(url), SMALL))
+    work = asyncio.create_task(stream(StreamTarget.parse(url), options))
     await arrived(path, ENOUGH_BYTES)
     await given_up(work)
     await ended(server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -274,7 +275,23 @@ def _script(seed: int, script: Path | None, matches: int, troubled: float) -> Sc
     return read_day(script)[0] if script else generate(GeneratorOptions(seed, matches, troubled=troubled))
 
 
-To = Annotated[str, typer.Option("--to", help="rtmp://host/application/key or srt://host:port?streamid=key.")]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        help="rtmp://host/application/key or srt://host:port?streamid=key; `-` reads it from standard input, so that "
+        "no list of processes shows the key.",
+    ),
+]
+Loop = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--loop",
+        parser=duration,
+        metavar="DURATION",
+        help="Draw only so much of the match and repeat it, which takes almost no processor time.",
+    ),
+]
 Length = Annotated[
     timedelta | None,
     typer.Option(
@@ -291,22 +308,25 @@ EncoderSpeed = Annotated[
 ]
 
 
-def encoder(
+def encoder(  # noqa: PLR0913, PLR0917  its options
     to: To,
     length: Length = None,
     seed: MatchSeed = 1,
     height: Height = 720,
     speed: EncoderSpeed = 1.0,
+    loop: Loop = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish a drawn match as a live stream, and reconnect if the connection is lost."""
     from touchline.apps.redaction import redact
     from touchline_world.encoder.model import EncoderOptions, StreamTarget
 
-    target = StreamTarget.parse(to)
+    target = StreamTarget.parse(sys.stdin.readline().strip() if to == "-" else to)
     redact.register(*target.secrets)
     length_ms = None if length is None else length // timedelta(milliseconds=1)
-    sent = asyncio.run(_stream(target, EncoderOptions(seed, height // 2 * 2, speed, length_ms=length_ms)))
+    loop_ms = None if loop is None else loop // timedelta(milliseconds=1)
+    options = EncoderOptions(seed, height // 2 * 2, speed, loop_ms=loop_ms, length_ms=length_ms)
+    sent = asyncio.run(_stream(target, options))
     if as_json:
         show_json({"to": target.shown, "match_ms": sent.at_ms, "pictures": sent.pictures})
     else:

@@ -56,6 +56,7 @@ class EncoderOptions:
     height: int = 720
     speed: float = 1.0
     kilobits: int = 2500
+    loop_ms: int | None = None  # so much is drawn once, and sent again and again; none: all is drawn
     length_ms: int | None = None  # none: until somebody stops it
 
 

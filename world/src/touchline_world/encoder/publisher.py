@@ -12,12 +12,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
+from io import BytesIO
+from typing import Any
 
 import av
 import av.logging
 import numpy as np
 from av.audio.stream import AudioStream
-from av.container import OutputContainer
+from av.container import InputContainer, OutputContainer
+from av.packet import Packet
 from av.video.stream import VideoStream
 from numpy.random import default_rng
 
@@ -113,6 +116,10 @@ def publish(
     """Until the length is over or the connection breaks, which is an error."""
     av.logging.set_level(av.logging.PANIC)  # the libraries would write the key
     size = round(options.height * 16 / 9 / 2) * 2, options.height
+    if options.loop_ms is not None:
+        drawn = _drawn(options, size, options.loop_ms)
+        with _opened(target) as output, av.open(BytesIO(drawn)) as source:
+            return _Loop(source, output).send(options, from_ms, report)
     programme = EndlessMatch(options.seed, size)
     programme.picture(from_ms)  # all that takes long is drawn before the clock runs
     with _opened(target) as output:
@@ -125,6 +132,55 @@ def publish(
                 report(sent)
         stream.end()
     return sent
+
+
+def _drawn(options: EncoderOptions, size: tuple[int, int], length_ms: int) -> bytes:
+    """The beginning of the match, encoded."""
+    programme, file = EndlessMatch(options.seed, size), BytesIO()
+    with av.open(file, "w", format="matroska") as output:
+        stream = _Stream(output, size, options.kilobits)
+        for number in range(max(1, length_ms * RATE // 1000)):
+            stream.send(programme, 0, number)
+        stream.end()
+    return file.getvalue()
+
+
+class _Loop:
+    """Sends what was drawn again and again: nothing is drawn or encoded meanwhile. Timestamps rise all the same."""
+
+    def __init__(self, source: InputContainer, output: OutputContainer) -> None:
+        self._source, self._output = source, output
+        self._streams = {each.index: output.add_stream_from_template(each) for each in source.streams}
+
+    def send(self, options: EncoderOptions, from_ms: int, report: Callable[[StreamProgress], None]) -> StreamProgress:
+        begun, sent = time.monotonic(), StreamProgress(from_ms, 0)
+        for packet, at_ms in self._packets():
+            if options.length_ms is not None and from_ms + at_ms >= options.length_ms:
+                break
+            time.sleep(max(0.0, begun + at_ms / 1000 / options.speed - time.monotonic()))
+            self._output.mux(packet)
+            if packet.stream.type == "video":
+                sent = StreamProgress(from_ms + at_ms, sent.pictures + 1)
+                if sent.pictures % REPORT_EVERY == 1:
+                    report(sent)
+        return sent
+
+    def _packets(self) -> Iterator[tuple[Packet[Any], int]]:
+        """Each with the time at which it is due."""
+        begins_ms = ends_ms = 0
+        while True:
+            for packet in self._source.demux():
+                if packet.dts is None or packet.pts is None:
+                    continue  # the end of the file
+                tick_ms = packet.time_base * 1000
+                shift = round(begins_ms / tick_ms)
+                packet.dts, packet.pts = packet.dts + shift, packet.pts + shift
+                at_ms = int(packet.dts * tick_ms)
+                ends_ms = max(ends_ms, at_ms + max(1, int((packet.duration or 0) * tick_ms)))
+                packet.stream = self._streams[packet.stream.index]
+                yield packet, at_ms
+            begins_ms = ends_ms
+            self._source.seek(0)
 
 
 def _frame_numbers(options: EncoderOptions, from_ms: int) -> Iterator[int]:
