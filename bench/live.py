@@ -35,8 +35,7 @@ import httpx
 import psutil
 from imageio_ffmpeg import get_ffmpeg_exe
 from playwright.async_api import async_playwright
-from support.live_clock import BLOCKS, HEIGHT
-from support.live_clock import BLOCK_HEIGHT as CLOCK_HEIGHT
+from support.live_clock import BLOCK_HEIGHT as CLOCK_HEIGHT, BLOCKS, HEIGHT
 from support.report import percentile, report
 from support.stack import Product, product
 from websockets import Subprotocol
@@ -190,8 +189,15 @@ def make_match(path: Path) -> None:
 def sent(match: Path, address: str) -> Generator[None]:
     """Again and again, at the pace of the clock."""
     command = ffmpeg("-re", "-stream_loop", "-1", "-i", str(match), "-c", "copy", "-f", "flv", address)
-    with ended(subprocess.Popen(command, stderr=subprocess.DEVNULL)):
+    with started(command):
         yield
+
+
+@contextmanager
+def started(command: Sequence[str]) -> Generator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    with ended(process):
+        yield process
 
 
 @contextmanager
@@ -206,14 +212,20 @@ def ended(process: subprocess.Popen[Any]) -> Generator[None]:
 # --- From glass to page.
 
 
+@contextmanager
+def clock_published(address: str) -> Generator[None]:
+    publisher = subprocess.Popen([sys.executable, str(CLOCK)], stdin=subprocess.PIPE, text=True)
+    with ended(publisher):
+        assert publisher.stdin
+        publisher.stdin.write(f"{address}\n")
+        publisher.stdin.close()
+        yield
+
+
 async def measure_page(there: Running, sizes: Sizes) -> Figures:
     async with there.viewer() as viewer, async_playwright() as playwright:
         stream = await viewer.stream()
-        publisher = subprocess.Popen([sys.executable, str(CLOCK)], stdin=subprocess.PIPE, text=True)
-        assert publisher.stdin
-        publisher.stdin.write(f"{stream.address}\n")
-        publisher.stdin.close()
-        with ended(publisher):
+        with clock_published(stream.address):
             url = await viewer.live_url(stream)
             await viewer.text(url)
             found = next(filter(None, map(shutil.which, CHROMIUM)), None)
@@ -299,9 +311,7 @@ async def measure_plain(sizes: Sizes, match: Path, folder: Path) -> float:
             hls = ("-f", "hls", "-hls_segment_type", "fmp4", "-hls_time", "2", "-hls_list_size", "10")
             flags = ("-hls_flags", "delete_segments+program_date_time")
             command = ffmpeg("-listen", "1", "-i", address, "-c", "copy", *hls, *flags, str(output / "index.m3u8"))
-            listening = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-            stack.enter_context(ended(listening))
-            made.append(psutil.Process(listening.pid))
+            made.append(psutil.Process(stack.enter_context(started(command)).pid))
             await _until(lambda process=made[-1]: bool(process.net_connections()))
             stack.enter_context(sent(match, address))
         await _until(lambda: all((folder / f"plain-{n}" / "index.m3u8").exists() for n in range(sizes.streams)))
