@@ -20,7 +20,7 @@ import pytest
 from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame
 
-from tests.integration.serve.conftest import world
+from tests.integration.serve.conftest import clock, environment, way, world
 from tests.integration.serve.ingest.conftest import INSTALLED, UNPACKED
 from tests.integration.serve.ingest.publishers import publisher
 from tests.integration.serve.test_live import LiveSite, site
@@ -30,7 +30,7 @@ from touchline.contracts.registry import StreamWithKey
 
 from .conftest import Chaos
 
-__all__ = ["site", "world"]
+__all__ = ["clock", "environment", "site", "way", "world"]
 MIB = 1024**2
 STREAMS, RATE = 3, 25
 MOST_APART_S = 0.040
