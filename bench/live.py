@@ -18,7 +18,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ from playwright.async_api import async_playwright
 from support.live_clock import BLOCK_HEIGHT as CLOCK_HEIGHT, BLOCKS, HEIGHT
 from support.report import percentile, report
 from support.stack import Product, product
+from support.viewers import free_port
 from websockets import Subprotocol
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -307,7 +307,7 @@ async def measure_plain(sizes: Sizes, match: Path, folder: Path) -> float:
         for number in range(sizes.streams):
             output = folder / f"plain-{number}"
             output.mkdir()
-            address = f"rtmp://127.0.0.1:{_free_port()}/live/plain"
+            address = f"rtmp://127.0.0.1:{free_port()}/live/plain"
             hls = ("-f", "hls", "-hls_segment_type", "fmp4", "-hls_time", "2", "-hls_list_size", "10")
             flags = ("-hls_flags", "delete_segments+program_date_time")
             command = ffmpeg("-listen", "1", "-i", address, "-c", "copy", *hls, *flags, str(output / "index.m3u8"))
@@ -322,12 +322,6 @@ async def _until(is_so: Any) -> None:
     async with asyncio.timeout(READY_S):
         while not is_so():
             await asyncio.sleep(0.05)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 # --- How soon.
