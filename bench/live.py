@@ -177,9 +177,9 @@ def ffmpeg(*arguments: str) -> list[str]:
 
 
 def make_match(path: Path) -> None:
-    """A minute of 1080p at 5 Mbit/s."""
-    pictures = ("-f", "lavfi", "-i", "testsrc2=size=1920x1080:rate=30:duration=60")
-    sound = ("-f", "lavfi", "-i", "sine=duration=60:sample_rate=48000")
+    """20 s of 1080p at 5 Mbit/s."""
+    pictures = ("-f", "lavfi", "-i", "testsrc2=size=1920x1080:rate=30:duration=20")
+    sound = ("-f", "lavfi", "-i", "sine=duration=20:sample_rate=48000")
     rate = ("-b:v", "5M", "-minrate", "5M", "-maxrate", "5M", "-bufsize", "5M", "-x264-params", "nal-hrd=cbr")
     codecs = ("-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "60", *rate, "-c:a", "aac")
     subprocess.run(ffmpeg(*pictures, *sound, *codecs, str(path)), check=True)
