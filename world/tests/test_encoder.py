@@ -13,6 +13,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+import psutil
 import pytest
 from av.video.frame import VideoFrame
 from imageio_ffmpeg import get_ffmpeg_exe
@@ -46,6 +47,14 @@ def test_anything_else_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         StreamTarget.parse(url)
     assert not url or url not in str(caught.value)
+
+
+def test_what_is_secret_of_srt_is_in_no_address() -> None:
+    target = StreamTarget.parse(
+        "srt://host:9000?latency=200000&streamid=%23!::r=sk-1,m=publish&passphrase=hidden-words"
+    )
+    assert target.public_url == "srt://host:9000?latency=200000"
+    assert target.secret_options == (("srt_streamid", "#!::r=sk-1,m=publish"), ("passphrase", "hidden-words"))
 
 
 SIZE = (160, 90)
@@ -153,9 +162,19 @@ async def test_srt(tmp_path: Path) -> None:
     server = await listener("-f", "data", "-i", f"{address}?mode=listener", path=path, copied="data")
     work = asyncio.create_task(stream(StreamTarget.parse(f"{address}?streamid={KEY}"), SMALL))
     await arrived(path, ENOUGH_BYTES)
+    assert KEY not in command_lines()
     await given_up(work)
     await ended(server)
     check(path)
+
+
+def command_lines() -> str:
+    """Of all processes, as everybody can read them."""
+    lines: list[str] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            lines.append(" ".join(process.cmdline()))
+    return "\n".join(lines)
 
 
 async def test_it_comes_back_after_the_server_was_away(tmp_path: Path) -> None:

@@ -111,11 +111,12 @@ def write_reply(kind: str, value: Any) -> None:
 
 
 @contextmanager
-def pipe_into(command: Sequence[str]) -> Generator[IO[bytes]]:
-    """In the child: another program that reads what is written to it. It ends when the pipe is closed."""
+def pipe_into(command: Sequence[str], passed: Sequence[int] = ()) -> Generator[IO[bytes]]:
+    """In the child: another program that reads what is written to it. It ends when the pipe is closed. `passed`:
+    descriptors that it has as well."""
     launch = guarded_command(Launch(command, Path.cwd(), os.environ))
     with subprocess.Popen(
-        launch, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        launch, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=passed
     ) as reader:
         assert reader.stdin is not None  # noqa: S101 - a pipe was asked for
         try:

@@ -22,6 +22,7 @@ from .rtmp_session import FLV_HEADER, HANDSHAKE_BYTES, Flv, PublishAsked, Publis
 from .settings import PublishSettings
 
 READ_BYTES = 64 * 1024
+GATHER_S = 0.05  # publishers send frame by frame: taken together, they wake this process and the reader less often
 LINGER_S = 1.0  # for a client to read why it was refused
 LINGER_BYTES = 4 * 1024**2
 
@@ -128,7 +129,8 @@ class _Connection:
             try:
                 async with asyncio.timeout(idle_s):
                     await self._send()
-                    await self._read()
+                    if await self._read() < READ_BYTES:  # not one who sends faster than this takes
+                        await asyncio.sleep(GATHER_S)
             except TimeoutError as error:
                 raise DeadlineExceeded("the publisher sent nothing for too long", why=f"{idle_s:g} s") from error
 
@@ -146,11 +148,12 @@ class _Connection:
                 await sink.write(b"".join(parts))
         return is_ended
 
-    async def _read(self) -> None:
+    async def _read(self) -> int:
         data = await self._reader.read(READ_BYTES)
         if not data:
             raise EOFError
         self._session.feed(data)
+        return len(data)
 
     async def _send(self) -> None:
         if data := self._session.take_outgoing():

@@ -96,12 +96,18 @@ class Publisher:
 
 @asynccontextmanager
 async def publisher(
-    url: str, container: str, *, seconds: float | None = 2, pace: bool = False, video: tuple[str, ...] = VIDEO
+    url: str,
+    container: str,
+    *,
+    seconds: float | None = 2,
+    pace: bool = False,
+    video: tuple[str, ...] = VIDEO,
+    sound: tuple[str, ...] = SOUND,
 ) -> AsyncGenerator[Publisher]:
     """ffmpeg, until the block ends. Without a length it sends at the pace of the clock until it is killed."""
     length = ["-t", str(seconds)] if seconds is not None else []
     read = ["-re"] if seconds is None or pace else []
-    command = [*read, *video[:4], *read, *SOUND[:4], *video[4:], *SOUND[4:], *length, "-f", container, url]
+    command = [*read, *video[:4], *read, *sound[:4], *video[4:], *sound[4:], *length, "-f", container, url]
     process = await asyncio.create_subprocess_exec(
         get_ffmpeg_exe(),
         *("-nostdin", "-hide_banner", "-loglevel", "error"),

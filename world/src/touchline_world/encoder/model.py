@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from touchline.kernel import InvalidInput
 
 HINT = "Use rtmp://host[:port]/application/key or srt://host:port[?streamid=key]."
+
+
+SECRET_OPTIONS = {"streamid": "srt_streamid", "passphrase": "passphrase"}  # as ffmpeg names them outside of a URL
 
 
 class Protocol(StrEnum):
@@ -35,6 +38,19 @@ class StreamTarget:
             each for each in (self.url, key, parts.query, *(value for _, value in parse_qsl(parts.query))) if each
         )
 
+    @property
+    def secret_options(self) -> tuple[tuple[str, str], ...]:
+        """Those of SRT, which another program must not get on its command line."""
+        given = parse_qsl(urlsplit(self.url).query)
+        return tuple((SECRET_OPTIONS[name], value) for name, value in given if name in SECRET_OPTIONS)
+
+    @property
+    def public_url(self) -> str:
+        """Of SRT, without them."""
+        parts = urlsplit(self.url)
+        rest = [(name, value) for name, value in parse_qsl(parts.query) if name not in SECRET_OPTIONS]
+        return parts._replace(query=urlencode(rest)).geturl()
+
     @classmethod
     def parse(cls, url: str) -> StreamTarget:
         parts = urlsplit(url)
@@ -42,6 +58,8 @@ class StreamTarget:
             protocol, port = Protocol(parts.scheme), parts.port
         except ValueError as error:
             raise InvalidInput("this is not the URL of a live stream", field="--to", hint=HINT) from error
+        if any(not character.isprintable() for character in unquote(parts.query)):
+            raise InvalidInput("the URL of the stream has control characters", field="--to", hint=HINT)
         if not parts.hostname or (protocol is Protocol.SRT and not port):
             raise InvalidInput("the URL of the stream has no host or port", field="--to", hint=HINT)
         application = parts.path.strip("/").partition("/")[0]

@@ -6,6 +6,7 @@ with the clock; timestamps always rise.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -202,19 +203,40 @@ def _opened(target: StreamTarget) -> Generator[OutputContainer]:
         return
     options = {"live": "1", "flush_packets": "1"}
     with (
-        pipe_into(_relay(target)) as eater,
+        _secrets(target) as secrets,
+        pipe_into(_relay(target, secrets), [secrets]) as eater,
         av.open(eater, "w", format="matroska", container_options=options) as output,
     ):
         yield output
 
 
-def _relay(target: StreamTarget) -> list[str]:
+@contextmanager
+def _secrets(target: StreamTarget) -> Generator[int]:
+    """A descriptor from which the program reads them, as a file of options."""
+    with os.fdopen(os.memfd_create("options"), "wb", buffering=0) as options:
+        for name, value in target.secret_options:
+            options.write(f"{name}={value}\n".encode())
+        yield options.fileno()
+
+
+def _relay(target: StreamTarget, secrets: int) -> list[str]:
     """PyAV is built without SRT; the program has it. It gets Matroska: its reader of MPEG-TS crashes in this build."""
     from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
 
     quiet = ("-nostdin", "-hide_banner", "-loglevel", "quiet")
     read = ("-fflags", "nobuffer", "-probesize", "32", "-analyzeduration", "0", "-f", "matroska", "-i", "pipe:0")
-    return [get_ffmpeg_exe(), *quiet, *read, "-c", "copy", "-f", "mpegts", target.url]
+    return [
+        get_ffmpeg_exe(),
+        *quiet,
+        *read,
+        "-c",
+        "copy",
+        "-f",
+        "mpegts",
+        "-fpre",
+        f"/dev/fd/{secrets}",
+        target.public_url,
+    ]
 
 
 class _Stream:
