@@ -14,8 +14,9 @@ last holds for as long as resolved places are remembered.
 
 Viewer endpoints of artifacts: resolved by the artifact service and cached for a short time.
 
-Invariant: a cached endpoint is used without asking only while the event log is followed without a gap; an event about
-its artifact removes it, also while a request for it is still under way.
+Invariant: a cached endpoint is used without asking only while the event log is followed without a gap, and no event
+about its artifact came since. An event by which the artifact cannot be played any more removes it, also while a request
+for it is still under way; after any other, as its copies come and go, it is used while the service cannot be asked.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from __future__ import annotations
 import logging
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from touchline.contracts.artifacts import ArtifactClient, ViewerEndpoint, ViewerNode
@@ -39,6 +41,7 @@ from touchline.platform.events.log import EventSource
 from touchline.platform.retry import retry_forever
 from touchline.process.sampling.rules import PICTURE_TYPE, frame_key
 from touchline.process.videos.queries import FrameName
+from touchline.serve.artifacts.rules import PLAYABLE
 from touchline.serve.dvr.rules import RECORDED_FILE, file_key
 from touchline.serve.playback import files
 from touchline.serve.playback.suspension import LONGEST_TRUST, TRUST_FOR, FindSuspended, SuspendedTenants
@@ -241,6 +244,7 @@ class ShareLinkStates:
 class _Remembered:
     endpoint: ViewerEndpoint
     since: datetime
+    is_outdated: bool = False
 
 
 class EndpointCache:
@@ -250,22 +254,21 @@ class EndpointCache:
         self._clock = clock
         self._places: OrderedDict[PlaybackId, _Remembered] = OrderedDict()
         self._playback_ids: dict[str, PlaybackId] = {}
-        self._forgotten = 0
+        self._forgotten = 0  # how often something was forgotten or outdated
         self._followed_at: datetime | None = None
 
     def remembered(
         self, playback_id: PlaybackId, tenant_id: TenantId, *, trusted: bool = True
     ) -> ViewerEndpoint | None:
         """What is known without asking, of this tenant only. Untrusted: it may have changed meanwhile."""
-        found = self._recall(playback_id) if self._is_trusted() or not trusted else None
+        found = self._recall_current(playback_id) if trusted else self._recall(playback_id)
         return found if found is not None and found.tenant_id == tenant_id else None
 
     async def find(self, playback_id: PlaybackId, *, fresh: bool = False) -> ViewerEndpoint:
         """NotFound and Conflict as the service says; Unavailable says nothing about the artifact. `fresh`: the service
         is asked, since nodes come and go without an event about the artifact."""
-        remembered = self._recall(playback_id)
-        if remembered and self._is_trusted() and not fresh:
-            return remembered
+        if not fresh and (current := self._recall_current(playback_id)):
+            return current
         forgotten = self._forgotten
         try:
             endpoint = await self._artifacts.resolve_viewer_endpoint(playback_id)
@@ -274,7 +277,7 @@ class EndpointCache:
                 return remembered
             raise
         except TouchlineError:
-            if remembered:
+            if remembered := self._recall(playback_id):
                 self.forget(remembered.artifact_hash)
             raise
         if forgotten == self._forgotten:
@@ -285,6 +288,12 @@ class EndpointCache:
         self._forgotten += 1
         if playback_id := self._playback_ids.pop(artifact_hash, None):
             self._places.pop(playback_id, None)
+
+    def outdate(self, artifact_hash: str) -> None:
+        """It can still be played, but something about it is different."""
+        self._forgotten += 1
+        if playback_id := self._playback_ids.get(artifact_hash):
+            self._places[playback_id] = replace(self._places[playback_id], is_outdated=True)
 
     def forget_all(self) -> None:
         self._forgotten += 1
@@ -298,6 +307,11 @@ class EndpointCache:
     def _is_trusted(self) -> bool:
         followed_at = self._followed_at
         return followed_at is not None and self._clock.now() - followed_at <= self._settings.trust_for
+
+    def _recall_current(self, playback_id: PlaybackId) -> ViewerEndpoint | None:
+        remembered = self._places.get(playback_id)
+        is_current = remembered is not None and not remembered.is_outdated and self._is_trusted()
+        return self._recall(playback_id) if is_current else None
 
     def _recall(self, playback_id: PlaybackId) -> ViewerEndpoint | None:
         remembered = self._places.get(playback_id)
@@ -352,6 +366,13 @@ class EndpointCacheFollower:
     async def _step(self, position: int) -> int:
         batch = await self._source.read(position, BATCH, TYPES)
         for event in batch.events:
-            of_stream = event.type in STREAM_TYPES
-            self._places.forget(UUID(event.data["stream_id"]).hex if of_stream else event.data["artifact_hash"])
+            self._heed(event.type, event.data)
         return batch.reached
+
+    def _heed(self, event_type: str, data: Mapping[str, Any]) -> None:
+        if event_type in STREAM_TYPES:
+            self._places.forget(UUID(data["stream_id"]).hex)
+        elif event_type == ArtifactLifecycle.event_type and data["status"] not in PLAYABLE:
+            self._places.forget(data["artifact_hash"])
+        else:
+            self._places.outdate(data["artifact_hash"])

@@ -321,7 +321,7 @@ class HttpConnection(HttpToolsProtocol):
         self.transport.write(answer)
         self.transport.close()
 
-    # --- Files, which the kernel sends from its cache: a third of the processor time of reading and writing them.
+    # --- Files, which the kernel sends from its cache.
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         super()._start_asgi_task(cycle, partial(self._run_with_files, cycle, app))

@@ -213,12 +213,14 @@ class ObjectStore:
             raise errors.InvalidInput("the range is too large to read at once", field="range")
         return await self._collect(key, await self._open(rules.object_key(key), byte_range))
 
-    async def stream(self, key: str, byte_range: rules.ByteRange | None = None) -> AsyncIterator[bytes]:
-        """Chunks of about a mebibyte. Ends only where the object or range ends, else raises."""
+    async def stream(
+        self, key: str, byte_range: rules.ByteRange | None = None, *, chunk_bytes: int = CHUNK_BYTES
+    ) -> AsyncIterator[bytes]:
+        """Chunks of about that size. Ends only where the object or range ends, else raises."""
         result = await self._open(rules.object_key(key), byte_range)
         expected = result.range[1] - result.range[0]
         try:
-            async for chunk in result.stream(min_chunk_size=CHUNK_BYTES):
+            async for chunk in result.stream(min_chunk_size=chunk_bytes):
                 expected -= len(chunk)
                 yield chunk
         except BaseError as error:

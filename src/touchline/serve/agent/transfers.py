@@ -1,21 +1,21 @@
 """What a node is asked to do with artifacts: fetch one from the object store, put one there, delete one.
 
 Invariants: asked twice, or by two commands at once, the work is done once. A file has its own name only when its size
-and its checksum are those of the object; segments are named in order, and the copy is there when all of it is.
+and its checksum are those of the object; segments are named in order, and the copy is there when all of it is, on the
+disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeVar
+from typing import TypeVar
 
 from touchline.kernel import (
     ArtifactHash,
@@ -35,20 +35,17 @@ from touchline.platform.objects.store import ObjectStore
 from touchline.platform.retry import retry_transient
 from touchline.serve.playback.files import CLIP, MANIFEST, POSTER, content_type_of, is_segment
 
-from .folder import CopyFolder, LocalCopy, rendition_name
+from .folder import CopyFolder, LocalCopy, rendition_name, sync_file
 from .settings import NodeSettings
 
 FIRST_DELAY = timedelta(milliseconds=200)
 LONGEST_DELAY = timedelta(seconds=5)
 MOST_PAGES = 200
+CHUNK_BYTES = 8 * 1024**2  # most segments are one: each chunk is a turn of a thread
 MASTERS = frozenset({MASTER, FIRST_MASTER})
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 Done = TypeVar("Done")
-
-
-class Digest(Protocol):
-    def update(self, data: bytes, /) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +138,27 @@ class Transfers:
         return copy
 
     async def _fetch_all(self, files: Sequence[StoredFile], incoming: Path) -> None:
-        """A few at once; each gets its name after all before it."""
-        waiting: deque[tuple[StoredFile, asyncio.Task[Path | None]]] = deque()
+        """A few at once; each gets its name after all before it. While others come, what is named goes to the disk."""
+        fetching: deque[tuple[StoredFile, asyncio.Task[Path | None]]] = deque()
+        syncing: list[asyncio.Task[None]] = []
+
+        async def name_next() -> None:
+            named = await _name_next(fetching, incoming)
+            syncing.append(asyncio.create_task(asyncio.to_thread(sync_file, named)))
+
         try:
             for file in files:
-                if len(waiting) >= self.settings.files_at_once:
-                    await _name_next(waiting, incoming)
-                waiting.append((file, asyncio.create_task(self._fetch_file(file, incoming))))
-            while waiting:
-                await _name_next(waiting, incoming)
+                if len(fetching) >= self.settings.files_at_once:
+                    await name_next()
+                fetching.append((file, asyncio.create_task(self._fetch_file(file, incoming))))
+            while fetching:
+                await name_next()
+            await asyncio.gather(*syncing)
         finally:
-            for _, task in waiting:
+            left = [*(task for _, task in fetching), *syncing]
+            for task in left:
                 task.cancel()
-            await asyncio.gather(*(task for _, task in waiting), return_exceptions=True)
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _fetch_file(self, file: StoredFile, incoming: Path) -> Path | None:
         """Where it lies for now; None when it is there already."""
@@ -164,17 +169,22 @@ class Transfers:
         return partial
 
     async def _download(self, file: StoredFile, partial: Path) -> None:
-        digest, size = hashlib.md5(usedforsecurity=False), 0
-        target = await asyncio.to_thread(partial.open, "wb")
-        try:
-            async for chunk in self.objects.stream(file.key):
-                await asyncio.to_thread(_write, target, digest, chunk)
+        """One that has no checksum is on the disk before it has its name: only by its size could the next try tell
+        whether a power cut left all of it."""
+        digest, size, has_checksum = hashlib.md5(usedforsecurity=False), 0, bool(_MD5.fullmatch(file.etag))
+        with await asyncio.to_thread(partial.open, "wb") as target:
+
+            def write(chunk: bytes) -> None:
+                target.write(chunk)
+                if has_checksum:
+                    digest.update(chunk)
+
+            async for chunk in self.objects.stream(file.key, chunk_bytes=CHUNK_BYTES):
+                await asyncio.to_thread(write, chunk)
                 size += len(chunk)
-        except BaseException:
-            target.close()
-            raise
-        await asyncio.to_thread(_close_synced, target)
-        if size != file.size_bytes or (_MD5.fullmatch(file.etag) and digest.hexdigest() != file.etag):
+        if not has_checksum:
+            await asyncio.to_thread(sync_file, partial)
+        if size != file.size_bytes or (has_checksum and digest.hexdigest() != file.etag):
             raise Unavailable("a file from the object store is damaged", why=file.key)
 
     # --- Into the object store.
@@ -183,44 +193,46 @@ class Transfers:
         """Nothing is uploaded where the object store has the same already."""
         async with self._places:
             stored = await self._again(lambda: stored_files(self.objects, keys)) if keys.manifest else []
-            if await self._has_all(copy, stored):
+            await self._require_same(copy, stored)
+            if _has_all(copy, stored):
                 await self._named(copy, keys.manifest, keys.poster)
                 return _frozen(copy, stored)
             uploads = {name: object_key(_key(name, copy, keys, rendition_prefix, poster_prefix)) for name in copy.files}
             *others, last = sorted(copy.files, key=_upload_order)
-            await self._upload_all(copy, uploads, others)
+            await self._each(others, lambda name: self._upload(copy, name, uploads[name]))
             await self._upload(copy, last, uploads[last])
             poster = uploads.get(POSTER, "")
             stored = await self._again(lambda: stored_files(self.objects, Keys(uploads[MANIFEST], poster, keys.clip)))
-            if not await self._has_all(copy, stored):
+            if not _has_all(copy, stored):
                 raise Conflict("the object store does not have what was uploaded", why=rendition_prefix)
             await self._named(copy, uploads[MANIFEST], poster)
             return _frozen(copy, stored)
 
-    async def _has_all(self, copy: LocalCopy, stored: Sequence[StoredFile]) -> bool:
+    async def _require_same(self, copy: LocalCopy, stored: Sequence[StoredFile]) -> None:
         """What differs is this copy's fault: the object store verified what it was given."""
         found = {file.name: file for file in stored}
-        for name in copy.files:
-            path, file = self.folder.path_of(copy, name), found.get(name)
-            if file is not None and not await asyncio.to_thread(_is_same, path, file):
+
+        async def compare(name: str) -> None:
+            if not await asyncio.to_thread(_is_same, self.folder.path_of(copy, name), found[name]):
                 raise Conflict("the copy differs from the object store", why=name)
-        return copy.files.keys() <= found.keys()
+
+        await self._each(copy.files.keys() & found.keys(), compare)
 
     async def _named(self, copy: LocalCopy, manifest_key: str, poster_key: str) -> None:
         if (copy.manifest_key, copy.poster_key) != (manifest_key, poster_key):
             await asyncio.to_thread(self.folder.stored_as, copy, manifest_key, poster_key)
 
-    async def _upload_all(self, copy: LocalCopy, uploads: Mapping[str, str], names: Collection[str]) -> None:
+    async def _each(self, names: Collection[str], work: Callable[[str], Awaitable[None]]) -> None:
         waiting = deque(names)
 
-        async def work() -> None:
+        async def work_on() -> None:
             while waiting:
-                name = waiting.popleft()
-                await self._upload(copy, name, uploads[name])
+                await work(waiting.popleft())
 
-        await gather_or_cancel(*(work() for _ in range(self.settings.files_at_once)))
+        await gather_or_cancel(*(work_on() for _ in range(self.settings.files_at_once)))
 
     async def _upload(self, copy: LocalCopy, name: str, key: str) -> None:
+        """With its checksum, by which the object store refuses what is damaged on the way."""
         path, content_type = self.folder.path_of(copy, name), content_type_of(name) or "application/octet-stream"
         await self._again(lambda: self.objects.put_once(key, path, content_type=content_type))
 
@@ -290,16 +302,23 @@ def _key(name: str, copy: LocalCopy, keys: Keys, rendition_prefix: str, poster_p
     return f"{poster_prefix if is_poster else rendition_prefix}/{name}"
 
 
+def _has_all(copy: LocalCopy, stored: Sequence[StoredFile]) -> bool:
+    found = {file.name: file.size_bytes for file in stored}
+    return all(found.get(name) == size for name, size in copy.files.items())
+
+
 def _frozen(copy: LocalCopy, stored: Sequence[StoredFile]) -> Frozen:
     return Frozen(copy, len(stored), sum(file.size_bytes for file in stored))
 
 
-async def _name_next(waiting: deque[tuple[StoredFile, asyncio.Task[Path | None]]], incoming: Path) -> None:
+async def _name_next(waiting: deque[tuple[StoredFile, asyncio.Task[Path | None]]], incoming: Path) -> Path:
     file, task = waiting[0]
     partial = await task
     waiting.popleft()
+    path = incoming / file.name
     if partial is not None:
-        await asyncio.to_thread(partial.rename, incoming / file.name)
+        await asyncio.to_thread(partial.rename, path)
+    return path
 
 
 def _is_there(path: Path, file: StoredFile) -> bool:
@@ -320,17 +339,6 @@ def _is_same(path: Path, file: StoredFile) -> bool:
         return digest.hexdigest() == file.etag
     except OSError:
         return False
-
-
-def _write(target: BinaryIO, digest: Digest, chunk: bytes) -> None:
-    target.write(chunk)
-    digest.update(chunk)
-
-
-def _close_synced(target: BinaryIO) -> None:
-    with target:
-        target.flush()
-        os.fsync(target.fileno())
 
 
 def _disk_error(error: OSError) -> Exception:

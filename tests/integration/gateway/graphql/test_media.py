@@ -15,6 +15,7 @@ import pytest
 from tests.integration.platform.objects.relay import relayed
 from tests.support.wait import LOOK_AGAIN_S
 from touchline.apps.redaction import redact
+from touchline.contracts.events.artifacts import ArtifactLifecycle, StorageLocation
 from touchline.contracts.registry import Upload
 from touchline.gateway.settings import MediaLinkSettings
 from touchline.kernel import ArtifactHash, NotFound, Unavailable, new_playback_id
@@ -22,6 +23,7 @@ from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.settings import ObjectsSettings
 from touchline.serve.artifacts import transitions
+from touchline.serve.artifacts.store import ArtifactStore
 from touchline.serve.playback.tokens import Grant
 
 from .documents import PLAYBACK
@@ -334,6 +336,46 @@ async def test_playback_outlives_the_service_for_a_little_while(separate_site: S
     is_problem(await site.client.get(other), 503, "unavailable")
     site.world.later(minutes=6)
     is_problem(await site.client.get(url), 503, "unavailable")
+
+
+async def test_what_happens_to_a_video_stops_it_in_an_outage_only_if_it_cannot_be_played(separate_site: Site) -> None:
+    site, places = separate_site, separate_site.media.places
+    ada = await site.person()
+    moved, deleted = await site.ready(ada), await site.ready(ada)
+    urls = [folder(site, ada, one) + "index.m3u8" for one in (moved, deleted)]
+    async with following(site):
+        for url in urls:
+            assert (await site.client.get(url)).status_code == 200
+        await defrosting(site, ada, moved)
+        await delete(site, ada, deleted)
+        await site.settle()
+        tenant_id = ada.principal.tenant_id
+        while places.remembered(deleted.playback_id, tenant_id, trusted=False):
+            await asyncio.sleep(LOOK_AGAIN_S)
+        assert places.remembered(moved.playback_id, tenant_id) is None, "who can ask, asks again"
+        await site.stop_services()
+        assert (await site.client.get(urls[0])).status_code == 200
+        is_problem(await site.client.get(urls[1]), 503, "unavailable")
+
+
+async def defrosting(site: Site, person: Person, upload: Upload) -> None:
+    """A node begins to fetch a copy, as whenever something cold is played."""
+    async with site.world.database.transaction(person.principal) as transaction:
+        artifact = await ArtifactStore(transaction).find(upload.artifact_hash)
+        assert artifact
+        transaction.announce(
+            ArtifactLifecycle(
+                artifact_hash=upload.artifact_hash,
+                artifact_type=artifact.artifact_type,
+                internal_name=upload.internal_name,
+                user_id=None,
+                status=artifact.status,
+                synced=True,
+                local_copies=0,
+                storage_location=StorageLocation.DEFROSTING,
+            ),
+            revision=artifact.revision + 1,
+        )
 
 
 async def test_few_places_are_remembered(needs: Needs) -> None:
