@@ -26,9 +26,8 @@ import os
 import socket
 import sys
 from asyncio import StreamReader, StreamWriter
-from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -40,7 +39,7 @@ import httpx
 
 from touchline.apps import wiring
 from touchline.apps.cli.search import find
-from touchline.apps.gateway_client import Access, open_gateway
+from touchline.apps.gateway_client import Access
 from touchline.apps.settings import Loaded
 from touchline.apps.up import Report
 from touchline.apps.watch import watch_tenant
@@ -48,11 +47,10 @@ from touchline.gateway.auth.authentication import build_administration
 from touchline.gateway.auth.rules import COMMAND_LINE
 from touchline.gateway.auth.service import FIRST_OPERATOR, first_sign_in_link
 from touchline.gateway.auth.sessions.service import link_url
-from touchline.kernel import Misconfigured, Scope, SystemClock, TenantId, Unavailable
+from touchline.kernel import Misconfigured, SystemClock, TenantId, Unavailable
 from touchline.platform.postgres.database import Database
 from touchline.platform.stack.folder import choose_ports
 from touchline.platform.stack.part import StackRole
-from touchline.platform.stack.process import Launch, guarded_command
 from touchline.watch import queries
 from touchline.watch.views.rules import Goal, Match
 
@@ -424,45 +422,3 @@ def _as_listed(address: Address) -> str:
 def _response(status: str, text: str, *headers: str) -> bytes:
     plain = ("Content-Type: text/plain", f"Content-Length: {len(text)}", "Cache-Control: no-store", "Connection: close")
     return "\r\n".join((f"HTTP/1.1 {status}", *plain, *headers, "", text)).encode("ascii")
-
-
-LIVE_TITLE = "A live match"
-LOOP = "30s"
-LIVE_HEIGHT = "270"
-CREATE_STREAM = """
-mutation ($input: CreateStreamInput!) { createStream(input: $input) {
-  ... on Problem { code message hint } ... on StreamWithKey { streamKey stream { streamId } } } }
-"""
-NEW_KEY = """
-mutation ($id: ID!) { rotateStreamKey(streamId: $id) {
-  ... on Problem { code message hint } ... on StreamWithKey { streamKey } } }
-"""
-
-
-@asynccontextmanager
-async def live_match(loaded: Loaded) -> AsyncGenerator[str]:
-    """One match of the world that is published to a stream, for as long as this goes on; where it can be watched. Its
-    encoder repeats what it drew once, so that the machine has time for the rest of the demo."""
-    async with open_gateway(
-        Access("", None, FIRST_OPERATOR.email), "touchline demo", Scope.READ, Scope.WRITE
-    ) as gateway:
-        wanted = {"idempotencyKey": "demo", "title": LIVE_TITLE}
-        made = await gateway.query_result("createStream", CREATE_STREAM, {"input": wanted})
-        stream_id, key = made["stream"]["streamId"], made["streamKey"]
-        if key is None:  # an earlier demo of this data folder has had it
-            key = (await gateway.query_result("rotateStreamKey", NEW_KEY, {"id": stream_id}))["streamKey"]
-        urls = (await gateway.query("{ publishUrls }", {}))["publishUrls"]
-    server = next(url for url in urls if url.startswith("rtmp://"))
-    options = ["--to", "-", "--height", LIVE_HEIGHT, "--loop", LOOP]
-    command = [sys.executable, "-m", "touchline", "world", "encoder", *options]
-    guarded = guarded_command(Launch(command, loaded.settings.data, os.environ))
-    encoder = await asyncio.create_subprocess_exec(*guarded, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
-    try:
-        if encoder.stdin:
-            encoder.stdin.write(f"{server}/{key}\n".encode())
-            encoder.stdin.close()
-        yield f"{wiring.gateway_url(loaded)}/live/{stream_id}"
-    finally:
-        with suppress(ProcessLookupError):
-            encoder.terminate()
-        await encoder.wait()

@@ -14,11 +14,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import resource
+import select
 import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -121,6 +124,8 @@ SWEEP_EVERY_S = 1.0
 LOG_EVERY_S = 60.0
 SENDFILE = "http.response.zerocopysend"  # as in the ASGI specification; `file` is a file opened without a buffer
 SENDFILE_BYTES = 1024**2  # what a client must read in the time that it has
+SENDFILE_WAIT_MS = 2  # how long a thread waits for a client: one on a fast network takes more within that time
+SENDFILE_THREADS = ThreadPoolExecutor(4, "sendfile")
 OUT_OF_FILES = "socket.accept() out of system resource"  # asyncio's message
 REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -238,6 +243,7 @@ class HttpConnection(HttpToolsProtocol):
         self._stuck_since: float | None = None
         self._stuck_bytes = 0
         self._sends_file = False
+        self._takes_files_slowly = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -335,6 +341,7 @@ class HttpConnection(HttpToolsProtocol):
             if not message.get("more_body", False):
                 await send({"type": "http.response.body", "body": b""})
 
+        self._takes_files_slowly = False
         if isinstance(asyncio.get_running_loop(), asyncio.SelectorEventLoop):  # others have no sendfile
             scope["extensions"] = {**scope.get("extensions", {}), SENDFILE: {}}
         await app(scope, receive, send_or_copy)
@@ -357,15 +364,65 @@ class HttpConnection(HttpToolsProtocol):
             cycle.expected_content_length -= sent
 
     async def _send_piece(self, file: BinaryIO, offset: int, count: int) -> int:
-        """Read and written where the kernel cannot; asyncio also says so when the client has left."""
+        """By a thread as long as the client takes all at once; the rest by the loop, which waits for many. Read and
+        written where the kernel cannot; asyncio also says so when the client has left."""
         if self.is_gone():
             raise ConnectionResetError
         self._sends_file = True
+        sent = 0
         try:
             async with asyncio.timeout(self._limiter.limits.send_timeout.total_seconds()):
-                return await asyncio.get_running_loop().sendfile(self.transport, file, offset, count)
+                if not self._takes_files_slowly and self._is_plain_and_empty():
+                    sent = await self._send_by_thread(file, offset, count)
+                    self._takes_files_slowly = sent < count
+                if sent < count:
+                    loop = asyncio.get_running_loop()
+                    sent += await loop.sendfile(self.transport, file, offset + sent, count - sent)
+                return sent
         finally:
             self._sends_file = False
+
+    def _is_plain_and_empty(self) -> bool:
+        is_encrypted = self.transport.get_extra_info("sslcontext") is not None
+        return not is_encrypted and not self.transport.get_write_buffer_size()
+
+    async def _send_by_thread(self, file: BinaryIO, offset: int, count: int) -> int:
+        """It has descriptors of its own, so that whatever is closed meanwhile, it sends this file to this client."""
+        was_reading = self.transport.is_reading()
+        self.transport.pause_reading()  # an answer to what comes in would end up in the file
+        client = os.dup(self.transport.get_extra_info("socket").fileno())
+        job = partial(send_what_is_taken, client, os.dup(file.fileno()), offset, count)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(SENDFILE_THREADS, job)
+        finally:
+            if was_reading and not self.is_gone():
+                self.transport.resume_reading()
+
+
+def send_what_is_taken(client: int, file: int, offset: int, count: int) -> int:
+    """How much the client took without making us wait for long. Blocking; closes both descriptors."""
+    sent = 0
+    try:
+        room = select.poll()
+        room.register(client, select.POLLOUT)
+        while sent < count:
+            try:
+                taken = os.sendfile(client, file, offset + sent, count - sent)
+            except BlockingIOError:
+                if not room.poll(SENDFILE_WAIT_MS):
+                    break
+                continue
+            except ConnectionError:
+                raise
+            except OSError:
+                break  # the loop reads and writes what the kernel cannot send
+            if not taken:
+                break
+            sent += taken
+        return sent
+    finally:
+        os.close(client)
+        os.close(file)
 
 
 class HttpServer(uvicorn.Server):

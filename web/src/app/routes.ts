@@ -28,19 +28,22 @@ export const SESSIONS_PATH = "/sessions";
 export const LIVE_PATH = "/live";
 export const STORAGE_PATH = "/storage";
 
+/** Addresses that say all by themselves. */
+const PLAIN = new Map<string, Route>([
+  ["/", { page: "library" }],
+  ["/sign-in", { page: "sign-in" }],
+  [LIVE_PATH, { page: "live" }],
+]);
+
 export function routeOf(address: string): Route {
   const [path = "", query = ""] = address.split(/[?#]/, 2);
+  const plain = PLAIN.get(path);
+  if (plain !== undefined) return plain;
   switch (path) {
-    case "/":
-      return { page: "library" };
-    case "/sign-in":
-      return { page: "sign-in" };
     case MATCHES_PATH:
       return { page: "matches", query };
     case SEARCH_PATH:
       return { page: "search", query };
-    case LIVE_PATH:
-      return { page: "live" };
     case "/jobs":
       return { page: "jobs", query };
     case SESSIONS_PATH:
@@ -55,14 +58,19 @@ export function routeOf(address: string): Route {
 function thing(path: string, query: string): Route {
   const playbackId = PLAYBACK_ID.exec(path)?.[1];
   if (playbackId !== undefined) return { page: "watch", playbackId: playbackId.toLowerCase(), startMs: startOf(query) };
+  const found = thingById(path);
+  if (found !== null) return found;
+  const sessionId = decoded(SESSION_ID.exec(path)?.[1] ?? "");
+  return sessionId === "" ? { page: "unknown" } : { page: "session", sessionId };
+}
+
+function thingById(path: string): Route | null {
   const jobId = JOB_ID.exec(path)?.[1];
   if (jobId !== undefined) return { page: "job", jobId };
   const streamId = STREAM_ID.exec(path)?.[1];
   if (streamId !== undefined) return { page: "stream", streamId };
   const artifactHash = STORED.exec(path)?.[1];
-  if (artifactHash !== undefined) return { page: "stored", artifactHash };
-  const sessionId = decoded(SESSION_ID.exec(path)?.[1] ?? "");
-  return sessionId === "" ? { page: "unknown" } : { page: "session", sessionId };
+  return artifactHash === undefined ? null : { page: "stored", artifactHash };
 }
 
 /** Any text can be an id. One that is not written as addresses are is none. */

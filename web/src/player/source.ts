@@ -1,6 +1,7 @@
 /** Brings HLS into a video element: by hls.js where the browser has Media Source, else by the browser itself. */
 import workerPath from "hls.js/dist/hls.worker.js?url";
 import type Hls from "hls.js";
+import type { ErrorTypes } from "hls.js";
 import { leadOf } from "./start";
 
 /**
@@ -82,15 +83,18 @@ function attachHls(element: HTMLVideoElement, source: Source, ends: AbortSignal,
     const timer = setTimeout(() => player.startLoad(AT_THE_EDGE), LIVE_PAUSE_MS);
     ends.addEventListener("abort", () => clearTimeout(timer), { once: true });
   };
+  const onFatal = (type: ErrorTypes, answered: SourceFailure | null) => {
+    if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR) {
+      if (source.isLive) waitForLive();
+      else fail(answered ?? "network");
+    } else if (type === HlsPlayer.ErrorTypes.MEDIA_ERROR) recover();
+    else fail("media");
+  };
   player.on(HlsPlayer.Events.ERROR, (_name, { fatal, type, response }) => {
     const answered = failureOf(response?.code ?? 0);
     // hls.js would ask again and again, but who is refused needs another address, or none helps.
     if (answered !== null && answered !== "unreadable") fail(answered);
-    else if (!fatal) return;
-    else if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR && source.isLive) waitForLive();
-    else if (type === HlsPlayer.ErrorTypes.NETWORK_ERROR) fail(answered ?? "network");
-    else if (type === HlsPlayer.ErrorTypes.MEDIA_ERROR) recover();
-    else fail("media");
+    else if (fatal) onFatal(type, answered);
   });
   player.once(HlsPlayer.Events.MANIFEST_LOADED, (_name, { startTimeOffset }) => {
     const lead = startTimeOffset ?? 0;

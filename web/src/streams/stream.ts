@@ -49,5 +49,6 @@ export function createStream(request: Request, streamId: string, ends: AbortSign
 }
 
 function isPublishedNow(view: StreamView | null): boolean {
-  return view !== null && view.stream !== null && isPublished(view.stream);
+  const stream = view?.stream ?? null;
+  return stream !== null && isPublished(stream);
 }

@@ -5,11 +5,11 @@ import { problemWith } from "../../src/player/problems";
 const WINDOW = { from: 100, to: 400 };
 
 test.each([
-  [398, 2, true, "2 s behind", "Live"],
-  [391, 9, false, "9 s behind", "9 seconds behind live"],
-  [300, 100, false, "1:40 behind", "1 minute 40 seconds behind live"],
-  [401, 0, true, "0 s behind", "Live"],
-])("at %d of a window that ends at 400", (seconds, behind, atEdge, words, spoken) => {
+  { seconds: 398, behind: 2, atEdge: true, words: "2 s behind", spoken: "Live" },
+  { seconds: 391, behind: 9, atEdge: false, words: "9 s behind", spoken: "9 seconds behind live" },
+  { seconds: 300, behind: 100, atEdge: false, words: "1:40 behind", spoken: "1 minute 40 seconds behind live" },
+  { seconds: 401, behind: 0, atEdge: true, words: "0 s behind", spoken: "Live" },
+])("at $seconds of a window that ends at 400", ({ seconds, behind, atEdge, words, spoken }) => {
   expect(behindLive(WINDOW, seconds)).toBe(behind);
   expect(isAtEdge(behind)).toBe(atEdge);
   expect(behindWords(behind)).toBe(words);

@@ -52,9 +52,7 @@ def demo(open_browser: Open = True, script: Script = None, as_json: AsJson = Fal
     loaded = load()
 
     async def on_ready(where: Endpoints) -> None:
-        async with demonstration.live_match(loaded) as live:
-            await _show(loaded, state, live, open_browser=open_browser, as_json=as_json)
-            await asyncio.Event().wait()  # the match is live until everything is stopped
+        await _show(loaded, state, open_browser=open_browser, as_json=as_json)
 
     def roles(where: Endpoints) -> list[StackRole]:
         return demonstration.after_its_world(_world(loaded, state, script or demonstration.DAY), up.roles(loaded))
@@ -89,7 +87,7 @@ def _world(loaded: Loaded, state: State, script: Path) -> StackRole:
     return StackRole("world", command, f"{demonstration.world_url(state)}/world/clock")
 
 
-async def _show(loaded: Loaded, state: State, live: str, *, open_browser: bool, as_json: bool) -> None:
+async def _show(loaded: Loaded, state: State, *, open_browser: bool, as_json: bool) -> None:
     from touchline.apps import demonstration, watch, wiring
     from touchline.apps.demonstration import hand_over
 
@@ -109,20 +107,11 @@ async def _show(loaded: Loaded, state: State, live: str, *, open_browser: bool, 
     demonstration.write_state(folder, state.after_the_day())
     search = await demonstration.found_by_search(truth, READ_WITHIN)
     if as_json:
-        show_json(
-            {
-                "url": url,
-                "sign_in_link": link,
-                "goals": [asdict(each) for each in compared],
-                "search": search,
-                "live": live,
-            }
-        )
+        show_json({"url": url, "sign_in_link": link, "goals": [asdict(each) for each in compared], "search": search})
         return
     show("")
     show_table(["MATCH", "MINUTE", "SCORER", "TRUTH", "TOUCHLINE", ""], list(demonstration.rows(compared)))
     show(f"\n{search or 'No scorer was found in search yet.'}\n")
-    show(f"A live match is on at {live}: watch it, go back, record it and clip its last 30 seconds.\n")
     progress("Touchline keeps running. Press Ctrl-C to stop it.")
 
 

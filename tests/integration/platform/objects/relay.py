@@ -21,6 +21,7 @@ class Relay:
     lose_answer_to: bytes = b""  # the first answer to this method is swallowed after the server gave it
     cut_after: int | None = None  # so many bytes of an answer come through
     refuse: bytes = b""  # requests that begin like this fail, whatever the server says
+    damage: bytes = b""  # where this is in a request, something else arrives
     lost: int = 0
     url: str = ""
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -82,7 +83,7 @@ class Relay:
                     server.transport.abort()
                     return
                 asked += data
-                server.write(data)
+                server.write(data.replace(self.damage, bytes(len(self.damage))) if self.damage else data)
                 await server.drain()
 
     async def _is_forgotten(self, request: bytes) -> bool:

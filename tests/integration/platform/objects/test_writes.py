@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 from touchline.contracts.settings import ByteSize
-from touchline.kernel import AlreadyExists, Conflict, DeadlineExceeded, InvalidInput, Misconfigured, Unavailable
+from touchline.kernel import (
+    AlreadyExists,
+    Conflict,
+    DeadlineExceeded,
+    InvalidInput,
+    Misconfigured,
+    TouchlineError,
+    Unavailable,
+)
 from touchline.platform.endpoints import ObjectsEndpoint
 from touchline.platform.objects.rules import BodySource, ByteRange, MultipartUpload, PartPlan
 from touchline.platform.objects.store import ObjectStore
@@ -97,6 +105,15 @@ async def test_a_lost_answer_is_not_taken_for_a_rival(endpoint: ObjectsEndpoint,
         assert relay.lost == 1
         with pytest.raises(AlreadyExists):
             await store.put_new("key", b"rival")
+
+
+async def test_what_is_damaged_on_the_way_is_refused(endpoint: ObjectsEndpoint, source: BodySource) -> None:
+    async with relayed(endpoint) as relay, ObjectStore(relay.endpoint, AT_ONCE) as store:
+        relay.damage = b"goalgoal"
+        with pytest.raises(TouchlineError):
+            await store.put_new("key", source)
+        relay.damage = b""
+        assert not await store.exists("key")
 
 
 async def test_larger_files_go_up_in_parts_and_are_as_immutable(endpoint: ObjectsEndpoint, tmp_path: Path) -> None:

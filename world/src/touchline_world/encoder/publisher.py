@@ -119,7 +119,7 @@ def publish(
     size = round(options.height * 16 / 9 / 2) * 2, options.height
     if options.loop_ms is not None:
         drawn = _drawn(options, size, options.loop_ms)
-        with _opened(target) as output, av.open(BytesIO(drawn)) as source:
+        with _opened(target) as output, av.open(BytesIO(drawn), "r") as source:
             return _Loop(source, output).send(options, from_ms, report)
     programme = EndlessMatch(options.seed, size)
     programme.picture(from_ms)  # all that takes long is drawn before the clock runs
@@ -151,7 +151,8 @@ class _Loop:
 
     def __init__(self, source: InputContainer, output: OutputContainer) -> None:
         self._source, self._output = source, output
-        self._streams = {each.index: output.add_stream_from_template(each) for each in source.streams}
+        add = output.add_stream_from_template  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        self._streams = {each.index: add(each) for each in source.streams}
 
     def send(self, options: EncoderOptions, from_ms: int, report: Callable[[StreamProgress], None]) -> StreamProgress:
         begun, sent = time.monotonic(), StreamProgress(from_ms, 0)
@@ -159,7 +160,7 @@ class _Loop:
             if options.length_ms is not None and from_ms + at_ms >= options.length_ms:
                 break
             time.sleep(max(0.0, begun + at_ms / 1000 / options.speed - time.monotonic()))
-            self._output.mux(packet)
+            mux(self._output, [packet])
             if packet.stream.type == "video":
                 sent = StreamProgress(from_ms + at_ms, sent.pictures + 1)
                 if sent.pictures % REPORT_EVERY == 1:
