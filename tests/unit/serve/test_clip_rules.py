@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from touchline.contracts.artifacts import ArtifactStatus
-from touchline.contracts.registry import NewClip, Span
+from touchline.contracts.registry import ClipMode, NewClip, Span
 from touchline.contracts.settings import ByteSize
 from touchline.kernel import ArtifactHash, InvalidInput, NotFound, QuotaExceeded, new_artifact_hash
 from touchline.serve.clips import rules
-from touchline.serve.clips.ranges import upload_timeline
+from touchline.serve.clips.ranges import Timeline, upload_timeline
 from touchline.serve.registry.rules import Usage
 from touchline.serve.settings import ServeSettings
 
@@ -105,6 +105,14 @@ def test_without_words_a_clip_is_named_after_its_video() -> None:
     assert long.title.endswith(" 0:10-0:12")
     hours = checked(replace(NEW, start_ms=3_661_005, end_ms=3_662_000), 10**8, "x")
     assert hours.title == "x 1:01:01.005-1:01:02"
+
+
+def test_a_clip_longer_than_its_stream_so_far_is_named_from_the_streams_beginning() -> None:
+    begun = 1_800_000_000_000
+    timeline = Timeline("stream", begun, now_ms=begun + 10_000)
+    request = NewClip(None, stream_id=uuid4(), mode=ClipMode.CLIP_NOW, duration_ms=30_000)
+    named = rules.checked(request, new_artifact_hash(), timeline, "Derby", SETTINGS)
+    assert named.title == "Derby 0:00-0:10"
 
 
 @pytest.mark.parametrize(

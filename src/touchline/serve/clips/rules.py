@@ -236,6 +236,7 @@ def _valid_padding(padding_ms: int, longest: timedelta) -> int:
 
 
 def _title_of(source_title: str, requested: Span, timeline: Timeline) -> str:
-    """Named after its source and its times."""
-    times = f"{shown_time(requested.start_ms, timeline)}-{shown_time(requested.end_ms, timeline)}"
+    """Named after its source and its times. The last half minute of a stream that is younger begins with the stream."""
+    start_ms = max(requested.start_ms, timeline.begins_ms or 0)
+    times = f"{shown_time(start_ms, timeline)}-{shown_time(requested.end_ms, timeline)}"
     return f"{source_title[: LONGEST_TITLE - len(times) - 1]} {times}"
