@@ -32,7 +32,7 @@ def test_the_zygote_imports_all_tasks_and_little_else() -> None:
 def test_the_engine_imports_before_it_changes_its_user() -> None:
     program = "import sys, touchline.media.vision.server; print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "numpy.ma" in answer.stdout.split()
+    assert {"numpy.fft", "numpy.ma"} <= set(answer.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,10 @@ const MOVES = new Map<string, string>([
 export function eventWords({ type, metadata }: HistoryEvent, earlier: readonly HistoryEvent[] = []): string {
   const said = facts(metadata);
   if (type === "artifact.pinned" || type === "goal.video_pinned") return said.pinned === true ? "Pinned" : "Unpinned";
-  if (type !== LIFECYCLE) return TYPES.get(type) ?? type;
+  return type === LIFECYCLE ? lifecycleWords(said, earlier) : (TYPES.get(type) ?? type);
+}
+
+function lifecycleWords(said: Record<string, unknown>, earlier: readonly HistoryEvent[]): string {
   const [status, place] = [text(said.status), text(said.storage_location)];
   const before = facts(earlier.find((event) => event.type === LIFECYCLE)?.metadata);
   if (place !== "" && before.status === status && before.storage_location !== place) return MOVES.get(place) ?? place;

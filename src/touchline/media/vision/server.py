@@ -18,7 +18,8 @@ from typing import Any
 import cv2
 import numpy as np
 
-# numpy imports it when it is first used. By then this is another user, who may be unable to read the file.
+# numpy imports them when they are first used. By then this is another user, who may be unable to read the files.
+import numpy.fft  # pyright: ignore[reportUnusedImport]
 import numpy.ma  # pyright: ignore[reportUnusedImport]
 
 from touchline.media.child import system
