@@ -19,7 +19,12 @@ from touchline.contracts.rpc.v1.lifecycle_pb2 import (
     GetStorageEventsRequest,
     GetStorageEventsResponse,
 )
-from touchline.contracts.rpc.v1.node_pb2 import NodeCommand, NodeMessage
+from touchline.contracts.rpc.v1.node_pb2 import (
+    AuthorizePublisherRequest,
+    AuthorizePublisherResponse,
+    NodeCommand,
+    NodeMessage,
+)
 from touchline.kernel import Clock, Principal, Role, Scope, TenantId, UserId
 from touchline.platform.rpc.client import RpcClient, Stub
 from touchline.platform.rpc.protocol import RpcCall
@@ -57,6 +62,11 @@ class Lines:
     async def connect(self, messages: AsyncIterator[NodeMessage], call: RpcCall) -> AsyncIterator[NodeCommand]:
         async for _ in messages:
             yield NodeCommand()
+
+    async def authorize_publisher(
+        self, request: AuthorizePublisherRequest, call: RpcCall
+    ) -> AuthorizePublisherResponse:
+        return AuthorizePublisherResponse()
 
 
 @asynccontextmanager
