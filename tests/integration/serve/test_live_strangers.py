@@ -7,7 +7,7 @@ import asyncio
 import os
 import struct
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress, suppress
 
 import psutil
 from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
@@ -63,7 +63,8 @@ async def published(address: str, form: str, secret: str) -> AsyncGenerator[None
     try:
         yield
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):  # whoever was refused has left
+            process.kill()
         await process.wait()
 
 
