@@ -7,7 +7,7 @@ import asyncio
 import os
 import struct
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import psutil
 from imageio_ffmpeg import get_ffmpeg_exe  # pyright: ignore[reportMissingTypeStubs]
