@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,6 @@ def seen_by(process_id: int, path: Path) -> Path:
 
 def mounted(path: Path, size_mib: int) -> list[str]:
     """What a command begins with that shall see a small file system there. It needs no more than a user namespace."""
-    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    unshare = [shutil.which("unshare") or "unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     mount = 'mount -t tmpfs -o "size=$1m" tmpfs "$2" && shift 2 && exec "$@"'
     return [*unshare, "sh", "-c", mount, "sh", str(size_mib), str(path)]
