@@ -33,7 +33,7 @@ from touchline.contracts.registry import (
     Span,
     Stream,
 )
-from touchline.kernel import InvalidInput, NotFound, epoch_ms, uuid7
+from touchline.kernel import InvalidInput, NotFound, epoch_ms, new_artifact_hash, uuid7
 from touchline.media.sandbox import Sandbox
 from touchline.media.tasks import make_hls
 from touchline.platform.endpoints import ObjectsEndpoint
@@ -42,11 +42,13 @@ from touchline.platform.rpc.client import RpcClient
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.settings import ObjectsSettings
 from touchline.process.files import fetch_original
+from touchline.serve.agent import recorder
 from touchline.serve.agent.folder import CopyFolder
 from touchline.serve.agent.line import NodeLine, NodeName
 from touchline.serve.agent.live_clips import LiveClips
 from touchline.serve.agent.media import FolderInventory, MediaApp
 from touchline.serve.agent.recorder import Recorder, RecorderSpace
+from touchline.serve.agent.recordings import RecordingPlace, recording_folder
 from touchline.serve.agent.settings import NodeSettings
 from touchline.serve.agent.transfers import Transfers
 from touchline.serve.artifacts.rules import Artifact
@@ -372,6 +374,23 @@ async def test_a_full_disk_ends_the_recording_and_nothing_else(lab: Lab, video: 
     assert "node.recording_space" in ended.reason.message
     assert await lab.played(recording) == list(range(50))
     assert len(publisher.window.segments(publisher.window.closed[0].starts_at, publisher.clock)) == 3
+
+
+async def test_a_recording_that_cannot_go_on_gives_its_space_back(lab: Lab, tmp_path: Path) -> None:
+    """Something else lies where its segment belongs: waiting does not help."""
+    now = lab.world.clock.now()
+    place = RecordingPlace(lab.world.ours.tenant_id, new_artifact_hash(), uuid7(now))
+    folder, segment = recording_folder(tmp_path, place), Segment(place.attempt, 1, 1, now, 1_000_000, 4, False)
+    folder.make()
+    folder.add_header(b"init")
+    folder.add_segment(segment, b"data")
+    await lab.node.objects.put_new(place.segment_key(segment), b"something else")
+    recording = recorder.Recording(folder, lab.node.objects, RecorderSpace(GIB), asyncio.Event(), 4)
+    recording.begin([segment])
+    assert recording.space.used_bytes == len(b"data")
+    await until(lambda: recording.ended_by is not None)
+    await recording.forget()
+    assert recording.space.used_bytes == 0
 
 
 async def test_what_is_deleted_is_recorded_no_more(lab: Lab, video: SegmentedVideo) -> None:

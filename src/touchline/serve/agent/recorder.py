@@ -118,7 +118,7 @@ class Recording:
         except Exception as error:
             logger.exception("a recording failed", extra={"dvr": self.folder.place.dvr_hash})
             self._closed.clear()
-            self._waiting.clear()
+            self._drop_waiting()
             self.end(*_why(error))
 
     async def _keep_all(self) -> None:
@@ -220,8 +220,13 @@ class Recording:
     async def forget(self) -> None:
         """All of it is on record, or nobody wants it any more."""
         await self.close()
-        self.space.used_bytes -= sum(segment.size_bytes for segment in (*self._stored, *self._waiting))
+        self._drop_waiting()
+        self.space.used_bytes -= sum(segment.size_bytes for segment in self._stored)
         await asyncio.to_thread(self.folder.delete)
+
+    def _drop_waiting(self) -> None:
+        self.space.used_bytes -= sum(segment.size_bytes for segment in self._waiting)
+        self._waiting.clear()
 
 
 def _why(error: Exception) -> tuple[EndCode, str]:
