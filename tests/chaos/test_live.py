@@ -33,6 +33,7 @@ from touchline.platform.endpoints import ObjectsEndpoint, PostgresEndpoint
 from touchline.platform.foreground import open_foreground
 from touchline.platform.objects.store import ObjectStore
 from touchline.platform.postgres.database import Database
+from touchline.platform.rpc import client as peers
 from touchline.platform.rpc.server import RpcServer
 from touchline.platform.settings import ObjectsSettings
 from touchline.serve.artifacts.rules import Artifact
@@ -44,7 +45,7 @@ from touchline.serve.dvr.store import DvrStore
 from touchline.serve.settings import ServeSettings
 
 SILENCE = timedelta(minutes=1)  # a node needs some of it to start again
-PATIENCE_S = 180.0
+RECOVERY_LIMIT_S = 180.0
 RATE = 25
 
 
@@ -73,6 +74,7 @@ class Studio:
         stack = self._control
         self.parts = await stack.enter_async_context(serve_parts(self.context, RPC.deadline))
         server = await stack.enter_async_context(RpcServer(SECRET, RPC.model_copy(update={"port": self.rpc_port})))
+        server.add(peers.SERVICE, peers.ProcessServicer(["artifacts"]))
         add_services(server, self.parts)
         await server.start()
         passes = asyncio.create_task(self._passes(self.parts))
@@ -139,7 +141,7 @@ class Studio:
 
 
 async def until(look: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(RECOVERY_LIMIT_S):
         while True:
             try:
                 if await look():
