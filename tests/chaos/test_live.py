@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import av
@@ -47,6 +48,7 @@ from touchline.serve.settings import ServeSettings
 SILENCE = timedelta(minutes=1)  # a node needs some of it to start again
 RECOVERY_LIMIT_S = 180.0
 RATE = 25
+Answer = TypeVar("Answer")
 
 
 class Victim(StrEnum):
@@ -128,7 +130,7 @@ class Studio:
 
     async def played(self, dvr_hash: ArtifactHash) -> int:
         """How many pictures its manifest leads to."""
-        key = (await self.artifact(dvr_hash)).manifest_key or ""
+        key = (await answered(lambda: self.artifact(dvr_hash))).manifest_key or ""
         header, shown, folder = b"", 0, key.rpartition("/")[0]
         for line in (await self.context.objects.get(key)).decode().splitlines():
             if line.startswith("#EXT-X-MAP"):
@@ -149,6 +151,18 @@ async def until(look: Callable[[], Awaitable[bool]]) -> None:
             except (TouchlineError, OperationalError):
                 pass  # it was killed a moment ago
             await asyncio.sleep(0.1)
+
+
+async def answered(read: Callable[[], Awaitable[Answer]]) -> Answer:
+    """A killed connection is noticed by the first who uses it, and that may be a question of the test."""
+    found: list[Answer] = []
+
+    async def look() -> bool:
+        found.append(await read())
+        return True
+
+    await until(look)
+    return found[-1]
 
 
 async def kill_sessions(server: PostgresServer, postgres: PostgresEndpoint) -> None:
@@ -226,12 +240,13 @@ async def test_every_closed_segment_of_a_recording_is_stored_whatever_is_killed(
                 studio.relay.refuse = b""
             case Victim.POSTGRES:
                 await kill_sessions(postgres_server, postgres)
-        before = len(await studio.segments(dvr_hash))
+        before = len(await answered(lambda: studio.segments(dvr_hash)))
         if victim in {Victim.PUBLISHER, Victim.NODE}:
             await publishing.enter_async_context(studio.published(made))
         await studio.listed(dvr_hash, before + 3)
     await until(lambda: studio.has_ended(dvr_hash))
-    ended, segments = await studio.artifact(dvr_hash), await studio.segments(dvr_hash)
+    ended = await answered(lambda: studio.artifact(dvr_hash))
+    segments = await answered(lambda: studio.segments(dvr_hash))
     whole = {Victim.NODE: ArtifactStatus.COMPLETED_PARTIAL}.get(victim, ArtifactStatus.COMPLETED)
     assert ended.status is whole, ended.reason
     seconds = sum(segment.duration_us for segment in segments) / 1_000_000
