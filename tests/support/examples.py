@@ -12,7 +12,7 @@ GUIDES = (
     *sorted((ROOT / "docs" / "howto").glob("*.md")),
     *(ROOT / "docs" / "tutorial").glob("*.md"),
 )
-NAMES_OF_THE_DEMO = "harrow|kingsfold|ashdown|sørensen|rovers"
+NAMES_OF_THE_DEMO = "harrow|kingsfold|ashdown|sørensen|sorenson|rovers"
 PAGE = ROOT / "web" / "src" / "search" / "Introduction.tsx"
 
 
